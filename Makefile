@@ -1,0 +1,66 @@
+# Weft. Two commands matter to a newcomer: `make demo` and `make check`. `make help` lists the rest.
+.DEFAULT_GOAL := all
+BUILD ?= build
+CC ?= gcc
+PREFIX ?= /usr/local
+PKG_CONFIG ?= pkg-config
+SAN ?=
+OPT ?= -O2
+V ?=
+
+# One files.mk a folder: <name>_src (sources), <name>_public (headers others may include),
+# <name>_pkgs (pkg-config packages), and for programs <prog>_libs (folders linked, lowest last).
+libs := base wire conf store text fabric port core ctl routing sim
+include sm/base/files.mk sm/wire/files.mk sm/conf/files.mk sm/store/files.mk sm/text/files.mk
+include sm/fabric/files.mk sm/port/files.mk sm/core/files.mk sm/ctl/files.mk
+include routing/files.mk cli/files.mk sim/files.mk
+include tests/files.mk
+
+warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Werror
+san_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+san_thread := -fsanitize=thread -fno-omit-frame-pointer
+# gcc links libasan statically: packaged ibsim's preload library must come after it.
+san_ld_address := -fsanitize=address,undefined $(if $(findstring clang,$(CC)),,-static-libasan)
+san_ld_thread := -fsanitize=thread
+pkgs := $(sort $(foreach l,$(libs) cli,$($(l)_pkgs)))
+# Deferred, so that `make deps` and `make help` work before the packages are there.
+pkg_cflags = $(eval pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs)))$(pkg_cflags)
+pkg_libs = $(shell $(PKG_CONFIG) --libs $(sort $(foreach l,$(1),$($(l)_pkgs)))) $(foreach l,$(1),$($(l)_ldlibs))
+cflags = -std=c11 -D_GNU_SOURCE -I. $(OPT) -g -pthread -fPIC $(warn) $(san_$(SAN)) $(pkg_cflags) $(CFLAGS)
+ldflags = -pthread $(san_ld_$(SAN)) $(LDFLAGS)
+q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' "$(1)" "$(2)")
+
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+lib = $(patsubst %,$(BUILD)/lib%.a,$(1))
+
+all: programs
+programs: $(programs:%=$(BUILD)/%)
+
+$(BUILD)/obj/%.o: %.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(q)$(CC) $(cflags) -MMD -MP -c -o $@ $<
+
+define lib_rule
+$(BUILD)/lib$(1).a: $$(call obj,$$($(1)_src))
+	$$(call say,AR,$$@)
+	$$(q)rm -f $$@ && ar rcs $$@ $$^
+endef
+$(foreach l,$(libs),$(eval $(call lib_rule,$(l))))
+
+define prog_rule
+$(BUILD)/$(1): $$(call obj,$$($(1)_main)) $$(call lib,$$($(1)_libs))
+	$$(call say,LD,$$@)
+	$$(q)$$(CC) $$(ldflags) -o $$@ $$^ $$(call pkg_libs,$$($(1)_libs)) $$($(1)_extra) -lm
+endef
+$(foreach p,$(programs) $(test_programs),$(eval $(call prog_rule,$(p))))
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all programs clean
+include tests/targets.mk

@@ -1,0 +1,3 @@
+programs += weft
+weft_main :=
+weft_libs := base

@@ -1,0 +1,3 @@
+routing_src :=
+routing_public :=
+routing_pkgs :=

@@ -1,0 +1,3 @@
+sim_src :=
+sim_public :=
+sim_pkgs :=

@@ -1,0 +1,3 @@
+conf_src :=
+conf_public :=
+conf_pkgs :=

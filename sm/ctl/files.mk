@@ -1,0 +1,3 @@
+ctl_src :=
+ctl_public :=
+ctl_pkgs :=

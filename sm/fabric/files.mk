@@ -1,0 +1,3 @@
+fabric_src :=
+fabric_public :=
+fabric_pkgs :=

@@ -1,0 +1,3 @@
+port_src :=
+port_public :=
+port_pkgs :=

@@ -1,0 +1,3 @@
+store_src :=
+store_public :=
+store_pkgs :=

@@ -1,0 +1,3 @@
+text_src :=
+text_public :=
+text_pkgs :=

@@ -1,0 +1,3 @@
+wire_src :=
+wire_public :=
+wire_pkgs :=
