@@ -1,3 +1,6 @@
-wire_src :=
-wire_public :=
+wire_src := \
+	sm/wire/attr.c \
+	sm/wire/cursor.c \
+	sm/wire/mad.c
+wire_public := sm/wire/attr.h sm/wire/cursor.h sm/wire/mad.h
 wire_pkgs :=
