@@ -1,3 +1,5 @@
-port_src :=
-port_public :=
-port_pkgs :=
+port_src := \
+	sm/port/transact.c \
+	sm/port/umad.c
+port_public := sm/port/port.h sm/port/transact.h sm/port/umad.h
+port_pkgs := libibumad

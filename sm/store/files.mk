@@ -1,3 +1,6 @@
-store_src :=
-store_public :=
-store_pkgs :=
+store_src := \
+	sm/store/store.c \
+	sm/store/store_memory.c \
+	sm/store/store_sqlite.c
+store_public := sm/store/store.h
+store_pkgs := sqlite3

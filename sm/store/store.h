@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/error.h"
+#include "sm/base/loop.h"
+
+/*
+ * State that must survive: small tables of text keys and text values, committed asynchronously.
+ *
+ * Puts and deletes collect in memory in order; store_commit() hands them over as one transaction
+ * and calls back on the loop when they are durable (SQLite: WAL, synchronous=NORMAL, a thread of
+ * its own that joins commits waiting together into one). Acknowledge to the outside only from that
+ * callback. Tables are read whole at start, before the loop runs. The store has a schema version:
+ * a newer file is refused in one sentence. The memory backend completes on the next turn.
+ */
+struct store;
+
+/* Tables, and the text form of their rows. */
+enum store_table {
+	STORE_META,		/* schema things of the store's own users: "key" -> "value" */
+	STORE_LIDS,		/* "SUBNET 0xPORTGUID" -> "LID LMC LAST_SEEN_UNIX_SECONDS" */
+	STORE_EVENTS,		/* "%020u sequence" -> JSON of one event */
+	STORE_TABLES,		/* number of tables */
+};
+
+struct store *
+store_open_sqlite(struct loop *l, const char *path, struct error *e);
+struct store *
+store_open_memory(struct loop *l);
+/* Commits what is pending, waits for it, closes. NULL is allowed. */
+void
+store_close(struct store *s);
+
+/* Call fn for each row of a table in key order. Before the loop runs, or on the memory backend. */
+typedef void (*store_row_fn)(void *arg, const char *key, const char *value);
+int
+store_scan(struct store *s, enum store_table table, store_row_fn fn, void *arg, struct error *e);
+
+void
+store_put(struct store *s, enum store_table table, const char *key, const char *value);
+void
+store_delete(struct store *s, enum store_table table, const char *key);
+/* Deletes all rows of a table but the last `keep` in key order, with the next commit. */
+void
+store_trim(struct store *s, enum store_table table, unsigned keep);
+/* `error` is 0 or a code; `why` one sentence or NULL. fn may be NULL. */
+typedef void (*store_done_fn)(void *arg, int error, const char *why);
+void
+store_commit(struct store *s, store_done_fn fn, void *arg);
+
+#endif
