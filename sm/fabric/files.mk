@@ -1,3 +1,8 @@
-fabric_src :=
-fabric_public :=
+fabric_src := \
+	sm/fabric/event.c \
+	sm/fabric/fabric.c \
+	sm/fabric/fabric_ibnet.c \
+	sm/fabric/path.c \
+	sm/fabric/plan.c
+fabric_public := $(addprefix sm/fabric/,event.h fabric.h plan.h status.h)
 fabric_pkgs :=

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_CHECK_H
+#define ROUTING_CHECK_H
+
+#include "sm/fabric/plan.h"
+
+/*
+ * The proof that stands before any programming. For every LID in use, from every switch:
+ * the tables lead to its owner (no hole, no loop, no wrong exit) wherever cables do; and the
+ * channel dependency graph, whose vertices are (directed link, lane) and whose edges are
+ * "a packet may hold the one while it waits for the other", has no cycle (Dally & Seitz 1987;
+ * Duato 1993). Paths of CAs and of switch management ports are entered, all classes.
+ *
+ * With `also` the union of two sets of tables over the same LIDs is proved free of credit loops:
+ * any mixture of old and new entries, switch by switch, that packets can meet while tables change.
+ *
+ * Parallel over destinations; memory O(links x ports + LIDs), results independent of threads.
+ */
+struct check_input {
+	const struct fabric *fabric;
+	const struct plan_lids *lids;
+	struct plan_row *const *rows;	/* by switch index */
+	struct plan_row *const *also;	/* second tables for the union; NULL */
+	const struct plan_lanes *lanes;	/* NULL: one class, one lane */
+	unsigned threads;		/* 0: one per core */
+};
+
+/* Fills the report; returns 0 if the tables are proved (no unreachable, loop, hole, misdelivered,
+ * credit loop), ERR_REFUSED if not. */
+int
+check_routing(const struct check_input *in, struct plan_check *report);
+/* Only the credit-loop part, of rows united with `also`: 0 or ERR_REFUSED with report->cycle. */
+int
+check_union(const struct check_input *in, struct plan_check *report);
+
+/*
+ * Quality of proved tables, by static load counting (no simulation):
+ * shift: over permutations dst = (src + k) mod N of the CA ports in order of (leaf, port), the
+ * worst load of a link between switches; random: the same for random permutations; a2a: largest
+ * min(sources, destinations) of such a link (as in the Dmodc papers); ebb: effective bisection
+ * bandwidth (Hoefler, Schneider, Lumsdaine 2008): mean over random perfect matchings of each
+ * flow's 1 / worst load on its path.
+ */
+struct quality_report {
+	uint32_t shift_max;
+	double shift_mean;
+	uint32_t a2a;
+	uint32_t rp_median;
+	double ebb;		/* 0..1 */
+	uint32_t shifts;	/* how many shift permutations were counted (all, or sampled) */
+	uint32_t samples;	/* random permutations counted */
+};
+/* `seed` makes the sampled parts repeatable; at most `max_shifts` shifts (0: all). */
+void
+quality_measure(const struct check_input *in, uint64_t seed, uint32_t max_shifts,
+		uint32_t samples, struct quality_report *q);
+
+#endif

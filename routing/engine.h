@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_ENGINE_H
+#define ROUTING_ENGINE_H
+
+#include "sm/base/error.h"
+#include "sm/fabric/plan.h"
+
+/*
+ * A routing engine is a function: const snapshot + LIDs + options + previous plan in, tables and
+ * a report out. It does no I/O, keeps nothing, and gives equal output for equal input whatever
+ * the number of threads. It runs on a worker.
+ *
+ * An engine fills a row for every switch that is not fixed, of plan_row_len(lids->top) entries:
+ * the out port for every LID in use that it can reach, LFT_NO_PORT for the rest, 0 for the
+ * switch's own LIDs. Fixed switches (silent ones) forward by `fixed` whatever the engine wishes;
+ * it must route so that this works, or leave it to the checker to refuse.
+ */
+struct engine_options {
+	const uint64_t *roots;		/* root switch GUIDs (or GUIDs of CAs below them); may be NULL */
+	unsigned nroots;
+	unsigned threads;		/* 0: one per core */
+};
+
+struct engine_input {
+	const struct fabric *fabric;
+	const struct plan_lids *lids;
+	struct plan_row *const *fixed;	/* by switch: row of a silent switch, NULL elsewhere; may be NULL */
+	const struct plan *previous;	/* NULL on the first run; its fabric may differ from `fabric` */
+	const struct engine_options *options;
+};
+
+struct engine_output {
+	struct plan_row **rows;		/* allocated by the caller, nswitches NULLs; engine fills */
+	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane */
+	uint8_t *ranks;			/* engine sets (mem_alloc, nswitches), or leaves NULL */
+	char note[400];			/* a remark for people, or "" */
+};
+
+struct engine {
+	const char *name;		/* as in `routing.engines` */
+	const char *help;		/* one line */
+	const char *topologies;		/* "any", "fat trees, any with roots" ... */
+	bool deadlock_free;		/* claims it; the checker proves it anyway */
+	/* 0, or a negative code and the exact node or link that breaks the engine's assumption. */
+	int (*route)(const struct engine_input *in, struct engine_output *out, struct error *e);
+};
+
+/* The built-in engines, NULL-terminated, in order of documentation. */
+extern const struct engine *const engines[];
+const struct engine *
+engine_find(const char *name);		/* NULL if there is none */
+
+/*
+ * Run a chain of engines until one's result passes the checker, and fill `plan` (rows, lanes,
+ * ranks, fixed, engine names, reason, note, check, times); plan->fabric and plan->lids are set by
+ * the caller. `fallback` false: only the first engine is tried. With NULL rows nothing is left
+ * half-filled: on error plan's routing fields are untouched and `e` says for each engine why it
+ * was refused. Returns 0 or ERR_REFUSED.
+ */
+struct chain_options {
+	const char *const *engines;	/* names, NULL-terminated, at least one */
+	bool fallback;
+	struct engine_options engine;
+};
+int
+engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan *previous,
+	     const struct chain_options *o, struct error *e);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_EVENT_H
+#define FABRIC_EVENT_H
+
+#include <stdint.h>
+#include "sm/base/log.h"
+
+/*
+ * Things that happened, one typed record each: kept in a ring for `weft show events`, written to
+ * the log, and handed to a sink (the store).
+ */
+enum event_type {
+	EVENT_START,		/* the daemon started */
+	EVENT_PORT,		/* our own port came or went */
+	EVENT_ROLE,		/* master, standby ... */
+	EVENT_SWEEP,		/* a sweep ended */
+	EVENT_NODE_UP,		/* a node appeared */
+	EVENT_NODE_DOWN,	/* a node is gone */
+	EVENT_LINK_UP,
+	EVENT_LINK_DOWN,
+	EVENT_SILENT,		/* a device stopped (or began) answering */
+	EVENT_DUPLICATE,	/* two places claim one GUID or LID */
+	EVENT_REFUSED,		/* a device refused a Set, or keeps another value */
+	EVENT_ROUTED,		/* new tables were proved and programmed */
+	EVENT_FALLBACK,		/* the running engine is not the requested one */
+	EVENT_UNROUTED,		/* nothing could be proved: the old tables stay */
+	EVENT_TRAP,		/* a notice arrived */
+	EVENT_CONFIG,		/* the configuration was (not) reloaded */
+	EVENT_TYPES,		/* number of types */
+};
+
+struct event {
+	uint64_t sequence;	/* 1, 2, 3 ... over the life of the state file */
+	int64_t wall;		/* microseconds since 1970 */
+	enum event_type type;
+	enum log_level level;
+	uint64_t guid;		/* the node or port it is about; 0 */
+	uint16_t lid;		/* 0 if none */
+	uint8_t port;		/* port number; 0 if none */
+	char subnet[32];	/* name, "" for the daemon itself */
+	char text[320];		/* one sentence for people */
+};
+
+struct event_ring;
+
+struct event_ring *
+event_ring_new(unsigned len, uint64_t first_sequence);
+void
+event_ring_free(struct event_ring *r);
+/* Called with each new event, before event_add() returns. */
+void
+event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *ev), void *arg);
+/* Takes a copy, gives it its sequence number, logs it (rate-limited by type). */
+void
+event_add(struct event_ring *r, const struct event *ev);
+/* Event number `sequence`, or NULL if it is not (or no longer) held. */
+const struct event *
+event_get(const struct event_ring *r, uint64_t sequence);
+uint64_t
+event_last(const struct event_ring *r);		/* highest sequence, 0 if none */
+uint64_t
+event_oldest(const struct event_ring *r);	/* lowest one held; event_last() + 1 if none */
+const char *
+event_type_name(enum event_type t);		/* "link-down" */
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_PLAN_H
+#define FABRIC_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/fabric/fabric.h"
+
+/*
+ * A plan: what the devices should hold. A pure function of snapshot + configuration + previous
+ * plan, made of reference-counted immutable sections, so that a new plan shares what did not
+ * change. References are atomic.
+ */
+
+/* Where packets to one LID go. */
+struct plan_dest {
+	uint32_t port;		/* fabric port index that owns the LID; FABRIC_NONE: nobody */
+	uint32_t sw;		/* home switch index: the switch itself, or the one the CA hangs on; FABRIC_NONE:
+				 * the port hangs on no switch (two CAs back to back, or alone) */
+	uint8_t out;		/* out port at the home switch, 0 for the switch itself */
+	uint8_t offset;		/* LID - base LID, 0 .. 2^LMC - 1 */
+};
+
+/* Section: LIDs. */
+struct plan_lids {
+	uint32_t refs;			/* atomic */
+	uint16_t top;			/* highest LID in use, 0 if none */
+	uint32_t nports;		/* length of base[], = fabric nports */
+	uint16_t *base;			/* by fabric port index: base LID, 0 none */
+	uint8_t *lmc;			/* by fabric port index */
+	struct plan_dest *dest;		/* by LID, 0..top */
+};
+
+/* Section: one switch's linear forwarding table. */
+struct plan_row {
+	uint32_t refs;			/* atomic */
+	uint32_t len;			/* entries, a multiple of LFT_BLOCK_LEN above the top LID */
+	uint8_t port[];			/* by LID: out port, LFT_NO_PORT = drop */
+};
+
+/* Section: which path class and lane a packet takes; NULL functions mean 0 (one class, one lane). */
+struct plan_lanes {
+	uint32_t refs;			/* atomic */
+	uint8_t classes;		/* path classes C, >= 1 */
+	uint8_t lanes;			/* virtual lanes V, >= 1 */
+	/* class(a, b) = class(b, a), by switch index of the two ends. */
+	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
+	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port
+	 * `in` (0: the switch itself) on lane `lane`. */
+	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+			uint8_t class);
+	void (*free)(struct plan_lanes *l);
+	void *state;			/* the engine's own */
+};
+
+/* Outcome of the checker; see routing/check.h for how it is found. */
+struct plan_check {
+	uint64_t pairs;			/* ordered pairs of distinct CA ports that have a LID */
+	uint64_t unreachable;		/* pairs joined by cables that the tables do not join */
+	uint64_t cut_off;		/* pairs that no cables join: not an error of the routing */
+	uint64_t loops;			/* (switch, LID) entries on or leading into a forwarding loop */
+	uint64_t holes;			/* (switch, LID) without a port though the LID can be reached */
+	uint64_t misdelivered;		/* (switch, LID) that leave at a wrong CA or a dead port */
+	uint32_t credit_loops;		/* 1 if the channel dependency graph has a cycle (0, 1) */
+	uint32_t max_hops;		/* switches on the longest path between CA ports */
+	double mean_hops;		/* over pairs */
+	char first[400];		/* one sentence with the first fault found, "" if none */
+	char cycle[1200];		/* the credit loop, link by link, "" if none */
+};
+
+struct plan {
+	uint32_t refs;			/* atomic */
+	const struct fabric *fabric;	/* reference held */
+	struct plan_lids *lids;
+	struct plan_row **rows;		/* by switch index; NULL: nothing known for a silent switch */
+	bool *fixed;			/* by switch index: silent, its row is what it is known to hold */
+	struct plan_lanes *lanes;	/* NULL: one class, one lane */
+	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
+	char engine_requested[32];	/* first of the configured chain */
+	char engine_running[32];
+	char reason[400];		/* why running differs from requested, "" if it does not */
+	char note[400];			/* the engine's remark ("3 roots, leaf X ranked on top"), "" */
+	struct plan_check check;	/* of these very rows */
+	int64_t route_us;		/* time that routing took */
+	int64_t check_us;		/* time that the proof took */
+};
+
+/* Room in an LFT row for LIDs 0..top: whole blocks. */
+static inline uint32_t
+plan_row_len(uint16_t top)
+{
+	return ((uint32_t)top / LFT_BLOCK_LEN + 1) * LFT_BLOCK_LEN;
+}
+
+struct plan_row *
+plan_row_new(uint16_t top);		/* all LFT_NO_PORT */
+struct plan_row *
+plan_row_ref(struct plan_row *r);
+void
+plan_row_unref(struct plan_row *r);	/* NULL is allowed */
+bool
+plan_row_equal(const struct plan_row *a, const struct plan_row *b);
+/* Out port for a LID; LFT_NO_PORT behind the end or for a NULL row. */
+static inline uint8_t
+plan_row_port(const struct plan_row *r, uint32_t lid)
+{
+	return r && lid < r->len ? r->port[lid] : LFT_NO_PORT;
+}
+
+/* A LID section for a fabric: zeroed base[] and lmc[]; fill them, then plan_lids_index(). */
+struct plan_lids *
+plan_lids_new(const struct fabric *f);
+/* Derives top and dest[] from base[] and lmc[]. */
+void
+plan_lids_index(struct plan_lids *l, const struct fabric *f);
+/* The LIDs that the ports hold in the snapshot (0 where two ports claim one LID). */
+struct plan_lids *
+plan_lids_from_fabric(const struct fabric *f);
+struct plan_lids *
+plan_lids_ref(struct plan_lids *l);
+void
+plan_lids_unref(struct plan_lids *l);
+
+struct plan_lanes *
+plan_lanes_ref(struct plan_lanes *l);
+void
+plan_lanes_unref(struct plan_lanes *l);
+
+/* An empty plan for a snapshot (rows[] and fixed[] allocated, entries NULL/false). */
+struct plan *
+plan_new(const struct fabric *f);
+struct plan *
+plan_ref(const struct plan *p);
+void
+plan_unref(const struct plan *p);	/* NULL is allowed */
+
+/*
+ * One path through the tables, for `weft path` and the SA.
+ */
+struct plan_hop {
+	uint32_t node;		/* node index */
+	uint8_t in;		/* port number, 0 at the start of the path at a CA or switch */
+	uint8_t out;		/* port number, 0 at the end */
+	uint8_t vl;		/* lane on the link out of `out` */
+};
+
+#define PLAN_MAX_HOPS 64
+struct plan_path {
+	uint16_t src_lid;
+	uint16_t dst_lid;
+	uint8_t sl;
+	unsigned len;		/* hops, both ends included */
+	struct plan_hop hops[PLAN_MAX_HOPS + 2];
+};
+
+/* Walk from a LID to a LID. ERR_NOT_FOUND with a sentence naming the node where it ends. */
+int
+plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_path *path,
+	  struct error *e);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_STATUS_H
+#define FABRIC_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/clock.h"
+
+/* What a subnet says of itself, for `weft status` and `weft wait`. */
+#define STATUS_MAX_WARNINGS 32
+
+struct subnet_status {
+	char name[32];
+	char port[64];			/* "mlx5_0:1", "" while none */
+	uint64_t port_guid;
+	uint16_t sm_lid;
+	uint8_t priority;
+	const char *role;		/* "waiting", "discovering", "standby", "master" */
+	const char *state;		/* "waiting for port", "discovering", "routing", "programming", "up",
+					 * "standby", "degraded" */
+	bool up;			/* every answering device is programmed and links are ACTIVE */
+	char engine_requested[32];
+	char engine_running[32];
+	char reason[400];		/* why they differ, "" */
+	uint32_t nodes;
+	uint32_t switches;
+	uint32_t hosts;
+	uint32_t links;
+	uint32_t silent;		/* devices that do not answer */
+	uint16_t top_lid;
+	uint64_t sweeps;		/* heavy and partial ones finished */
+	int64_t last_sweep_wall;	/* microseconds since 1970; 0 never */
+	double last_sweep_ms;		/* start to all programmed */
+	double discover_ms;		/* stages of the last sweep */
+	double route_ms;
+	double check_ms;
+	double program_ms;
+	double up_ms;			/* daemon start to first "up"; 0 not yet */
+	uint64_t mads_sent;
+	uint64_t mads_timed_out;
+	uint64_t mads_malformed;
+	uint64_t mads_unsolicited;
+	uint64_t mads_refused;
+	char master[200];		/* standby: who is in charge, for people */
+	unsigned nwarnings;
+	unsigned more_warnings;		/* that did not fit */
+	char warnings[STATUS_MAX_WARNINGS][320];
+};
+
+#endif
