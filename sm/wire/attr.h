@@ -199,7 +199,8 @@ notice_subject_lid(const struct notice *n);
 /* Traps 129-131: the port number; 0 for others. */
 uint8_t
 notice_subject_port(const struct notice *n);
-/* Trap 144: the change-flags word of the details, with the "NodeDescription changed" bit. */
+/* Trap 144: the change-flags word of the details, with the "NodeDescription changed" bit; 0 unless
+ * the details say that there are such changes (OtherLocalChanges). */
 #define NOTICE_144_NODE_DESCRIPTION 0x0001
 uint16_t
 notice_144_flags(const struct notice *n);

@@ -8,6 +8,7 @@
 
 /* Management datagrams: IBA volume 1, chapters 13 (MAD format) and 14 (SMPs). */
 #define MAD_SIZE 256
+#define MAD_HEADER_SIZE 24
 #define SMP_DATA_SIZE 64
 #define SMP_MAX_HOPS 63
 #define LID_PERMISSIVE 0xffff
@@ -67,7 +68,7 @@ struct mad_header {
 	uint64_t tid;		/* transaction id, as on the wire */
 	uint32_t attr_mod;	/* attribute modifier */
 	uint16_t attr_id;	/* enum mad_attr */
-	uint16_t status;	/* without the D bit */
+	uint16_t status;	/* of directed routes without the D bit */
 	uint8_t base_version;	/* 1 */
 	uint8_t mgmt_class;	/* enum mad_class */
 	uint8_t class_version;	/* 1 for SMPs, 2 for SA */
@@ -89,7 +90,9 @@ struct smp {
 };
 
 /* Wire bytes <-> struct. Decoding needs MAD_SIZE bytes (ERR_TRUNCATED else), base version 1 and an
- * SMP class with hop_count and hop_pointer in range (ERR_FORMAT else). */
+ * SMP class with hop_count and hop_pointer in range (ERR_FORMAT else); bytes past MAD_SIZE are
+ * ignored. The header alone is content with its own 24 bytes, all that a timed-out request comes
+ * back with, and takes any class. After an error the struct holds what was read so far. */
 int
 mad_header_decode(struct mad_header *h, const uint8_t *mad, size_t size);
 void
