@@ -1,3 +1,8 @@
-conf_src :=
-conf_public :=
-conf_pkgs :=
+conf_src := \
+	sm/conf/config.c \
+	sm/conf/names.c \
+	sm/conf/schema.c \
+	sm/conf/select.c \
+	sm/conf/yaml.c
+conf_public := sm/conf/config.h
+conf_pkgs := yaml-0.1 libpcre2-8

@@ -1,3 +1,4 @@
-ctl_src :=
-ctl_public :=
-ctl_pkgs :=
+ctl_src := \
+	sm/ctl/ctl.c
+ctl_public := sm/ctl/ctl.h
+ctl_pkgs := jansson

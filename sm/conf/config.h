@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_CONFIG_H
+#define CONF_CONFIG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdint.h>
+#include "sm/base/buf.h"
+#include "sm/base/clock.h"
+#include "sm/base/error.h"
+#include "sm/base/log.h"
+
+/*
+ * The typed configuration. One region owns all of it; immutable once loaded. Every option is one
+ * row of the schema (conf/schema.c): name, type, range, default, help, and the stage that a change
+ * invalidates; parser, printer, manual and reload read that row.
+ */
+
+/* The first stage that must run again when an option changes; the larger, the less work. */
+enum config_stage {
+	STAGE_RESTART,		/* only a restart of the daemon takes it on */
+	STAGE_DISCOVER,
+	STAGE_LIDS,
+	STAGE_ROUTING,
+	STAGE_PUSH,
+	STAGE_LIVE,		/* read where it is used: nothing to run again */
+	STAGE_NONE,		/* nothing changed */
+};
+
+enum config_fallback {
+	FALLBACK_WARN,		/* try the next engine, say so */
+	FALLBACK_REFUSE,	/* keep the old tables */
+};
+
+struct config_subnet {
+	const char *name;		/* "default"; [a-z0-9_-]{1,31} */
+	const char *port;		/* "auto", "mlx5_0:1", GUID */
+	uint64_t prefix;		/* GID prefix */
+	unsigned priority;		/* 0..15 */
+	uint64_t m_key;			/* 0 none */
+	uint64_t sm_key;		/* SMInfo key; 1 as OpenSM's default */
+	unsigned m_key_lease;		/* seconds, 0 = never expires */
+	unsigned m_key_protect;		/* 0..3 */
+	unsigned lmc;			/* 0..7 */
+	monotime sweep_interval;	/* 0 = no light sweeps */
+	monotime standby_poll;		/* standby: interval of Get(SMInfo) */
+	unsigned standby_retries;	/* failed polls before taking over */
+	struct {
+		const char **engines;	/* NULL-terminated */
+		enum config_fallback fallback;
+		uint64_t *roots;	/* GUIDs */
+		unsigned nroots;
+	} routing;
+	unsigned max_op_vls;		/* lanes: 1, 2, 4, 8, 15; default 8 */
+	unsigned max_smps;		/* total window, 1..256 */
+	unsigned max_smps_per_device;	/* 1..64 */
+	monotime timeout;		/* of one try */
+	unsigned retries;		/* further tries */
+	unsigned packet_life_time;	/* SwitchInfo.LifeTimeValue, 0..31; default 18 */
+	unsigned subnet_timeout;	/* 0..31; 18 */
+	unsigned hoq_life;		/* PortInfo.HOQLife between switches, 0..31; 18 */
+	unsigned leaf_hoq_life;		/* towards CAs; 16 */
+	unsigned vl_stall_count;	/* 0..7; 7 */
+	unsigned leaf_vl_stall_count;
+	unsigned local_phy_errors;	/* threshold 0..15; 8 */
+	unsigned overrun_errors;	/* threshold 0..15; 8 */
+	unsigned sm_sl;			/* 0..15; MasterSMSL */
+	bool client_reregister;		/* ask clients to register again when it is needed */
+	bool accept_handover;		/* default false */
+	bool refuse_if_master;		/* exit when another master is in charge; default false */
+};
+
+struct config {
+	struct region *region;		/* owns everything below */
+	const char *file;		/* path it came from, NULL for built-in defaults */
+	const char *state;		/* path of the state file, ":memory:" for none */
+	struct {
+		const char *socket;	/* path */
+		const char *group;	/* group that may connect, NULL: root (and the daemon's user) only */
+	} control;
+	struct {
+		enum log_level level;
+		const char *to;		/* "journal", "stderr", a path */
+	} log;
+	const char *names;		/* node-name map, NULL none */
+	unsigned threads;		/* for routing and proof; 0: one per core */
+	struct config_subnet *subnets;
+	unsigned nsubnets;		/* >= 1 */
+};
+
+/*
+ * Load a file. On error returns NULL and `e` holds "FILE:LINE:COLUMN: what was expected; did you
+ * mean X?". `config_load(NULL)` gives the defaults: one subnet on the first InfiniBand port.
+ */
+struct config *
+config_load(const char *path, struct error *e);
+/* The same from memory (`name` stands for the file in messages); for tests and fuzzing. */
+struct config *
+config_parse(const char *text, size_t len, const char *name, struct error *e);
+void
+config_free(struct config *c);		/* NULL is allowed */
+
+/* The smallest (earliest) stage among the options that differ; for each difference fn (may be
+ * NULL) gets "subnets[0].lmc" and old and new value as text. */
+typedef void (*config_diff_fn)(void *arg, const char *option, const char *old_value,
+			       const char *new_value, enum config_stage stage);
+enum config_stage
+config_diff(const struct config *old, const struct config *new, config_diff_fn fn, void *arg);
+
+/* All options as YAML that reads back to the same configuration; m_key and sm_key are written as
+ * they are: mind who sees it. */
+void
+config_print(const struct config *c, struct buf *out);
+/* The reference: every option with type, range, default, help, stage, as mdoc list items. */
+void
+config_manual(FILE *out);
+
+/* Node-name map: lines `0xGUID "name"`, '#' comments (OpenSM's node-name-map form). */
+struct name_map;
+
+struct name_map *
+name_map_load(const char *path, struct error *e);
+const char *
+name_map_get(const struct name_map *m, uint64_t guid);	/* NULL if absent, or m is NULL */
+void
+name_map_free(struct name_map *m);
+
+/* Node selection: a name, a GUID, or /regular expression/ (PCRE2 with match limits). */
+struct selection;
+
+struct selection *
+selection_new(const char *text, struct error *e);
+bool
+selection_match(const struct selection *s, const char *name, uint64_t guid);
+void
+selection_free(struct selection *s);
+
+#endif

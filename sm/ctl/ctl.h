@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_CTL_H
+#define CTL_CTL_H
+
+#include <stdbool.h>
+#include "sm/base/buf.h"
+#include "sm/base/error.h"
+#include "sm/base/loop.h"
+#include "sm/fabric/event.h"
+#include "sm/fabric/plan.h"
+#include "sm/fabric/status.h"
+
+/*
+ * The control socket: framing of sm/base/frame.h, one command table, permission by file mode and
+ * peer credentials. It reads published plans (holding a reference while an answer is written) and
+ * acts only through the functions that main.c lends it: it includes nothing of sm/core.
+ */
+
+/* One subnet as the commands see it; main.c fills one for each struct subnet. */
+struct ctl_subnet {
+	const char *name;
+	void *subnet;			/* handed to the functions below */
+	void (*status)(void *subnet, struct subnet_status *st);
+	/* The published plan, or NULL before the first one; the caller gets a reference. */
+	const struct plan *(*plan)(void *subnet);
+	/*
+	 * Route (and program, unless dry_run) now. `engine` NULL: the configured chain. `full`: sweep
+	 * everything first. done(arg, error, text) once: one sentence either way. Returns 0, or
+	 * ERR_BUSY/ERR_REFUSED with a sentence at once (done is not called then).
+	 */
+	int (*reroute)(void *subnet, const char *engine, bool full, bool dry_run,
+		       void (*done)(void *arg, int error, const char *text), void *arg,
+		       struct error *e);
+};
+
+struct ctl_host {
+	struct ctl_subnet *subnets;
+	unsigned nsubnets;
+	struct event_ring *events;
+	/* Re-read the configuration as a transaction; `report` gets one line per change. */
+	int (*reload)(void *arg, bool dry_run, struct buf *report, struct error *e);
+	void *arg;
+};
+
+struct ctl;
+
+/*
+ * Listen on `path` (mode 0660 and group `group` if given, else 0600; the directory is made if its
+ * parent exists). A dead socket file is replaced, a live one is ERR_EXISTS. `host` is borrowed.
+ */
+struct ctl *
+ctl_new(struct loop *l, const char *path, const char *group, const struct ctl_host *host,
+	struct error *e);
+void
+ctl_free(struct ctl *c);	/* closes the connections, removes the socket file; NULL is allowed */
+
+/* For fuzzing: feed one request line as if a client with full rights had sent it; the answer, if it
+ * comes at once, goes to `out`. */
+void
+ctl_feed(struct ctl *c, const char *line, size_t len, struct buf *out);
+
+#endif
