@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/fabric/plan.h"
+
+/*
+ * One packet's way through a plan: from the port that owns the source LID, hop by hop by the rows
+ * of the switches, to the port that owns the destination LID. This is what `weft path` prints and
+ * what tells the SA whether a path exists. The walk trusts nothing: a hole, a loop or a wrong exit
+ * ends it with a sentence that names the place (IBA volume 1, 18.2.4.3: unicast forwarding).
+ */
+struct walk {
+	const struct plan *plan;	/* whose tables */
+	struct plan_path *path;		/* hops so far */
+	const struct plan_dest *dst;	/* where the packet must arrive */
+	uint8_t class;			/* path class */
+	uint8_t lane;			/* lane of the link it came by */
+};
+
+static const struct plan_dest *
+lid_owner(const struct plan *p, uint16_t lid)
+{
+	if (!p->lids || lid == 0 || lid > p->lids->top || p->lids->dest[lid].port == FABRIC_NONE)
+		return NULL;
+	return &p->lids->dest[lid];
+}
+
+static const struct fabric_node *
+node_of_port(const struct fabric *f, uint32_t port)
+{
+	return &f->nodes[f->ports[port].node];
+}
+
+static void
+add_hop(struct plan_path *path, uint32_t node, uint8_t in, uint8_t out, uint8_t vl)
+{
+	path->hops[path->len++] = (struct plan_hop){ node, in, out, vl };
+}
+
+static int
+no_path(const struct walk *w, struct error *e, uint32_t node, const char *why)
+{
+	const struct fabric *f = w->plan->fabric;
+	char guid[GUID_TEXT_SIZE];
+
+	return error_set(e, ERR_NOT_FOUND, "the path from LID %u to LID %u ends at %s (%s): %s",
+			 w->path->src_lid, w->path->dst_lid, f->nodes[node].name,
+			 guid_text(guid, f->nodes[node].guid), why);
+}
+
+/* A packet at a switch: arrived, sent on (*port becomes the port behind the cable), or stuck. */
+static int
+switch_hop(struct walk *w, uint32_t *port, struct error *e)
+{
+	const struct fabric *f = w->plan->fabric;
+	uint32_t node = f->ports[*port].node;
+	uint32_t sw = f->nodes[node].sw;
+	uint8_t in = f->ports[*port].number;
+	uint8_t out = plan_row_port(w->plan->rows[sw], w->path->dst_lid);
+	const struct fabric_port *exit;
+
+	if (out == LFT_NO_PORT)
+		return no_path(w, e, node, "its table has no port for that LID");
+	if (out == 0) {
+		add_hop(w->path, node, in, 0, 0);
+		*port = f->nodes[node].first_port;
+		if (w->dst->port == *port)
+			return 0;
+		return no_path(w, e, node, "its table keeps that LID for the switch itself");
+	}
+	exit = out <= f->nodes[node].nports ? fabric_port_at(f, node, out) : NULL;
+	if (!exit || exit->peer == FABRIC_NONE)
+		return no_path(w, e, node, "its table names a port without a link");
+	if (w->plan->lanes && w->plan->lanes->lane)
+		w->lane = w->plan->lanes->lane(w->plan->lanes, sw, in, out, w->lane, w->class);
+	add_hop(w->path, node, in, out, w->lane);
+	*port = exit->peer;
+	return 0;
+}
+
+static int
+walk_on(struct walk *w, uint32_t port, struct error *e)
+{
+	const struct fabric *f = w->plan->fabric;
+
+	for (;;) {
+		const struct fabric_node *n = node_of_port(f, port);
+		int rc;
+
+		if (n->sw == FABRIC_NONE) {
+			add_hop(w->path, f->ports[port].node, f->ports[port].number, 0, 0);
+			if (port == w->dst->port)
+				return 0;
+			return no_path(w, e, f->ports[port].node, "it does not own that LID");
+		}
+		if (w->path->len >= PLAN_MAX_HOPS)
+			return no_path(w, e, f->ports[port].node, "the tables lead in a circle");
+		rc = switch_hop(w, &port, e);
+		if (rc || w->path->hops[w->path->len - 1].out == 0)
+			return rc;
+	}
+}
+
+static uint8_t
+class_of(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b)
+{
+	if (!p->lanes || !p->lanes->path_class || a->sw == FABRIC_NONE || b->sw == FABRIC_NONE)
+		return 0;
+	return p->lanes->path_class(p->lanes, a->sw, b->sw);
+}
+
+int
+plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_path *path,
+	  struct error *e)
+{
+	const struct plan_dest *src = lid_owner(p, src_lid), *dst = lid_owner(p, dst_lid);
+	const struct fabric *f = p->fabric;
+	struct walk w = { .plan = p, .path = path, .dst = dst };
+	const struct fabric_port *from;
+
+	*path = (struct plan_path){ .src_lid = src_lid, .dst_lid = dst_lid };
+	if (!src || !dst)
+		return error_set(e, ERR_NOT_FOUND, "LID %u belongs to no port",
+				 src ? dst_lid : src_lid);
+	from = &f->ports[src->port];
+	if (src->port == dst->port) {
+		add_hop(path, from->node, 0, 0, 0);
+		return 0;
+	}
+	w.class = path->sl = class_of(p, src, dst);
+	if (f->nodes[from->node].sw != FABRIC_NONE)
+		return walk_on(&w, src->port, e);
+	add_hop(path, from->node, 0, from->number, 0);
+	if (from->peer == FABRIC_NONE)
+		return no_path(&w, e, from->node, "its port has no link");
+	return walk_on(&w, from->peer, e);
+}

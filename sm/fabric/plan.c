@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/fabric/plan.h"
+#include <string.h>
+#include "sm/base/mem.h"
+
+/*
+ * Plans and their sections. Each section is one reference-counted block that is filled by its
+ * maker and constant from then on; plans share sections by holding references. A plan holds one
+ * reference of its snapshot, so indices in its sections stay meaningful as long as it lives.
+ *
+ * LIDs: IBA volume 1, 4.1.3 (ranges, LMC); tables: 14.2.5.10 (LinearForwardingTable).
+ */
+#define LID_UNICAST_MAX 0xbfff
+
+static void
+ref(uint32_t *refs)
+{
+	__atomic_add_fetch(refs, 1, __ATOMIC_RELAXED);
+}
+
+/* True if that was the last reference. */
+static bool
+unref(uint32_t *refs)
+{
+	return __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
+}
+
+struct plan_row *
+plan_row_new(uint16_t top)
+{
+	uint32_t len = plan_row_len(top);
+	struct plan_row *r = mem_alloc(sizeof(*r) + len);
+
+	r->refs = 1;
+	r->len = len;
+	memset(r->port, LFT_NO_PORT, len);
+	return r;
+}
+
+struct plan_row *
+plan_row_ref(struct plan_row *r)
+{
+	if (r)
+		ref(&r->refs);
+	return r;
+}
+
+void
+plan_row_unref(struct plan_row *r)
+{
+	if (r && unref(&r->refs))
+		mem_free(r);
+}
+
+bool
+plan_row_equal(const struct plan_row *a, const struct plan_row *b)
+{
+	if (a == b)
+		return true;
+	return a && b && a->len == b->len && memcmp(a->port, b->port, a->len) == 0;
+}
+
+struct plan_lids *
+plan_lids_new(const struct fabric *f)
+{
+	struct plan_lids *l = mem_zalloc(sizeof(*l));
+
+	l->refs = 1;
+	l->nports = f->nports;
+	l->base = mem_array(f->nports, sizeof(*l->base));
+	l->lmc = mem_array(f->nports, sizeof(*l->lmc));
+	l->dest = mem_array(1, sizeof(*l->dest));
+	l->dest[0] = (struct plan_dest){ .port = FABRIC_NONE, .sw = FABRIC_NONE };
+	return l;
+}
+
+/* The last LID of a port, 0 if it has none that is legal. */
+static uint32_t
+last_lid(const struct plan_lids *l, uint32_t port)
+{
+	uint32_t last = l->base[port] + (1u << (l->lmc[port] & 7)) - 1;
+
+	return l->base[port] && last <= LID_UNICAST_MAX ? last : 0;
+}
+
+static struct plan_dest
+dest_of(const struct fabric *f, uint32_t port)
+{
+	const struct fabric_port *p = &f->ports[port];
+	struct plan_dest d = { .port = port, .sw = f->nodes[p->node].sw };
+
+	if (d.sw == FABRIC_NONE && p->peer != FABRIC_NONE) {
+		d.sw = f->nodes[f->ports[p->peer].node].sw;
+		d.out = d.sw == FABRIC_NONE ? 0 : f->ports[p->peer].number;
+	}
+	return d;
+}
+
+void
+plan_lids_index(struct plan_lids *l, const struct fabric *f)
+{
+	l->top = 0;
+	for (uint32_t i = 0; i < l->nports; i++)
+		if (last_lid(l, i) > l->top)
+			l->top = (uint16_t)last_lid(l, i);
+	mem_free(l->dest);
+	l->dest = mem_array(l->top + 1u, sizeof(*l->dest));
+	for (uint32_t lid = 0; lid <= l->top; lid++)
+		l->dest[lid] = (struct plan_dest){ .port = FABRIC_NONE, .sw = FABRIC_NONE };
+	for (uint32_t i = 0; i < l->nports; i++) {
+		uint32_t last = last_lid(l, i);
+		struct plan_dest d = dest_of(f, i);
+
+		for (uint32_t lid = l->base[i]; last && lid <= last; lid++, d.offset++)
+			if (l->dest[lid].port == FABRIC_NONE)
+				l->dest[lid] = d;
+	}
+}
+
+/* Only a CA port, a router port or port 0 of a switch has a LID of its own. */
+static bool
+may_have_lid(const struct fabric *f, uint32_t port)
+{
+	const struct fabric_port *p = &f->ports[port];
+
+	return (f->nodes[p->node].sw != FABRIC_NONE) == (p->number == 0);
+}
+
+struct plan_lids *
+plan_lids_from_fabric(const struct fabric *f)
+{
+	struct plan_lids *l = plan_lids_new(f);
+	uint8_t *claims = mem_array(LID_UNICAST_MAX + 1u, 1);
+
+	for (uint32_t i = 0; i < f->nports; i++) {
+		if (!may_have_lid(f, i))
+			continue;
+		l->base[i] = f->ports[i].lid;
+		l->lmc[i] = f->ports[i].lmc & 7;
+		for (uint32_t lid = l->base[i]; lid <= last_lid(l, i); lid++)
+			claims[lid] = (uint8_t)(claims[lid] + (claims[lid] < 2));
+	}
+	for (uint32_t i = 0; i < f->nports; i++) {
+		uint32_t last = last_lid(l, i);
+		bool ok = last != 0;
+
+		for (uint32_t lid = l->base[i]; ok && lid <= last; lid++)
+			ok = claims[lid] == 1;
+		if (!ok)
+			l->base[i] = 0;
+	}
+	mem_free(claims);
+	plan_lids_index(l, f);
+	return l;
+}
+
+struct plan_lids *
+plan_lids_ref(struct plan_lids *l)
+{
+	if (l)
+		ref(&l->refs);
+	return l;
+}
+
+void
+plan_lids_unref(struct plan_lids *l)
+{
+	if (!l || !unref(&l->refs))
+		return;
+	mem_free(l->base);
+	mem_free(l->lmc);
+	mem_free(l->dest);
+	mem_free(l);
+}
+
+struct plan_lanes *
+plan_lanes_ref(struct plan_lanes *l)
+{
+	if (l)
+		ref(&l->refs);
+	return l;
+}
+
+void
+plan_lanes_unref(struct plan_lanes *l)
+{
+	if (l && unref(&l->refs))
+		l->free(l);
+}
+
+struct plan *
+plan_new(const struct fabric *f)
+{
+	struct plan *p = mem_zalloc(sizeof(*p));
+
+	p->refs = 1;
+	p->fabric = fabric_ref(f);
+	p->rows = mem_array(f->nswitches, sizeof(struct plan_row *));
+	p->fixed = mem_array(f->nswitches, sizeof(*p->fixed));
+	return p;
+}
+
+struct plan *
+plan_ref(const struct plan *p)
+{
+	struct plan *plan = (struct plan *)(uintptr_t)p;
+
+	ref(&plan->refs);
+	return plan;
+}
+
+void
+plan_unref(const struct plan *p)
+{
+	struct plan *plan = (struct plan *)(uintptr_t)p;
+
+	if (!plan || !unref(&plan->refs))
+		return;
+	for (uint32_t sw = 0; sw < plan->fabric->nswitches; sw++)
+		plan_row_unref(plan->rows[sw]);
+	plan_lids_unref(plan->lids);
+	plan_lanes_unref(plan->lanes);
+	mem_free(plan->rows);
+	mem_free(plan->fixed);
+	mem_free(plan->ranks);
+	fabric_unref(plan->fabric);
+	mem_free(plan);
+}
