@@ -17,9 +17,11 @@
  *
  * Windows: a total one (starts at `window_start`, grows with answers, halves on loss, never over
  * `window_max`) and one per target (starts at 4, grows to `target_max`, shrinks to 1 on loss).
- * A request is tried 1 + `retries` times, each with a TID of its own, `timeout` apart (adapted to
- * the answer times seen: never under `timeout_min`), then done() gets ERR_TIMEOUT. A target all
- * of whose outstanding requests time out in full delays nobody else.
+ * A request is tried 1 + `retries` times, each with a TID of its own, `timeout` apart (the first
+ * wait is adapted to the answer times seen: never under `timeout_min`), then done() gets
+ * ERR_TIMEOUT. A target all of whose outstanding requests time out in full delays nobody else.
+ * An answer to any try counts while the request is outstanding; one with status BUSY leads to a
+ * further try while there is one.
  *
  * done() is called exactly once per request that next() gave, also on transact_cancel() of its
  * target (ERR_CLOSED). Callbacks may mark targets ready, not free the engine.
@@ -32,6 +34,9 @@ struct transact_target {
 	uint16_t window;		/* present limit of that */
 	uint16_t silent;		/* full time-outs since the last answer */
 	uint32_t answered;		/* answers since the window last changed */
+	uint32_t rtt_us;		/* this device's answer time: rises at once, falls slowly */
+	bool heard;			/* has answered since transact_target_init() */
+	bool parked;			/* wants to ask; waits for an answer to make room */
 };
 
 struct transact_request {
@@ -65,7 +70,8 @@ struct transact_ops {
 	void (*done)(void *arg, struct transact_target *t, const struct transact_result *r);
 	/* Nothing is outstanding and no target is ready. Called from the loop, once each time. */
 	void (*idle)(void *arg);
-	/* A request or trap of another node, or a GMP: anything that is not an answer of ours. */
+	/* A request or trap of another node, or a GMP: anything that is not an answer of ours. A
+	 * GMP of ours that found no answer comes back here with its status set. */
 	void (*request)(void *arg, const struct port_mad *m);
 	void *arg;
 };

@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Transactions: one request and its answer, many at a time (IBA volume 1, 13.4.6.4 and 14.2).
+ *
+ * Objects. The engine owns `window_max` slots, made once; a slot holds the encoded MAD of one
+ * outstanding request, so that a retry costs eight bytes of encoding and nothing allocates later.
+ * Targets belong to the callers; the engine only links them into its ready list and counts.
+ *
+ * TIDs. Slot number, and above it a generation that each try raises. They live in the low 32 bits,
+ * since the kernel keeps its agent number in the high ones. The slot remembers the generation of
+ * its first try: an answer to any try of the request that is still outstanding is as good as one
+ * to the last, so late answers are accepted; everything else is unsolicited.
+ *
+ * Events. Answers come through transact_receive(), which refills the windows before it returns
+ * (an answer clocks out the next request). A timer runs at the earliest deadline; slots stand in
+ * the order of their deadlines. The turn timer pumps when targets become ready from outside, goes
+ * on after PUMP_LIMIT sends so that the loop sees other work between, and reports idleness.
+ *
+ * A target is in the ready list, or `parked` (it wants to ask, but its window is full: the answer
+ * that makes room puts it back), or has nothing to ask.
+ *
+ * Time-outs. A first try waits for the smoothed answer time plus four deviations (RFC 6298's rule),
+ * or twice the device's own answer time where that is more, at least `timeout_min`; later tries
+ * wait for `timeout` in full, so a slow device is not given up for the speed of the others. The
+ * transport is given that time and normally reports; our own deadline is a little later.
+ *
+ * Loss. One silent device says nothing about the fabric. The total window is halved only when at
+ * least LOSS_TARGETS devices that answered before lose requests within one time-out, and these are
+ * at least one in LOSS_SHARE of all; then not again until that time is over. A retry to a device
+ * that is not known to live, and any second retry, does not count against the total window: dead
+ * devices hold slots, but hold up nobody else.
+ */
+#include "sm/port/transact.h"
+
+#include <assert.h>
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/wire/cursor.h"
+#include "sm/wire/mad.h"
+
+#define SLOT_MAX 256		/* packaged ibsim deadlocks a little above */
+#define TARGET_WINDOW 4		/* of a new target */
+#define WINDOW_MIN 4		/* the total window never shrinks below */
+#define PUMP_LIMIT 64		/* sends in one turn of the loop */
+#define LOSS_TARGETS 3		/* devices that must lose requests before the window shrinks */
+#define LOSS_SHARE 32		/* and one in this many requests must be lost */
+#define BUSY_DELAY MSEC(1)	/* before a refused send is tried again */
+#define TIMEOUT_GROWTH 4	/* the adapted time-out is at most this many times `timeout` */
+#define MAD_TID 8		/* offsets in a MAD */
+#define SMP_DATA 64
+
+struct slot {
+	struct list link;		/* in free_slots or by_deadline */
+	struct transact_target *target;	/* who asked; NULL while free */
+	struct port_mad out;		/* the request as sent */
+	uint64_t cookie;		/* of the request */
+	monotime started;		/* first try */
+	monotime sent;			/* last try */
+	monotime deadline;		/* of the last try */
+	uint32_t attr_mod;		/* of the request */
+	uint16_t attr_id;		/* of the request */
+	uint16_t first;			/* generation of the first try */
+	uint16_t generation;		/* generation of the last try */
+	uint8_t method;			/* of the request */
+	uint8_t mgmt_class;		/* of the request */
+	uint8_t tries;			/* sent so far */
+	uint8_t tries_max;		/* sends allowed */
+	bool unsent;			/* the port was busy: the try is still to be sent */
+	bool busy;			/* the device asked for another try later */
+	bool exempt;			/* left out of the total window */
+};
+
+/* Losses seen within one time-out: what decides whether the fabric is overloaded. */
+struct loss {
+	monotime until;			/* end of the period */
+	uintptr_t seen[LOSS_TARGETS];	/* distinct targets, for comparison only */
+	unsigned targets;		/* how many of them */
+	unsigned lost;			/* tries lost by live targets */
+	unsigned answered;		/* answers in the period */
+	bool halved;			/* the window has shrunk in this period */
+};
+
+struct transact {
+	struct loop *loop;		/* borrowed */
+	struct port *port;		/* borrowed */
+	struct transact_options o;	/* checked */
+	struct transact_ops ops;	/* the owner's callbacks */
+	struct loop_timer *deadline;	/* runs at timer_at */
+	struct loop_timer *turn;	/* runs the pump and idle() */
+	monotime timer_at;		/* MONOTIME_NEVER: not set */
+	struct list ready;		/* targets that may ask, in turn */
+	struct list by_deadline;	/* slots in use */
+	struct list free_slots;		/* oldest use first */
+	unsigned outstanding;		/* slots in use */
+	unsigned exempt;		/* of these, not counted against the window */
+	unsigned window;		/* present limit of outstanding - exempt */
+	unsigned grown;			/* answers at a full window since it last changed */
+	monotime rtt;			/* smoothed answer time, 0: none yet */
+	monotime rtt_var;		/* smoothed deviation */
+	struct loss loss;		/* of the present period */
+	bool inside;			/* a handler runs and will pump */
+	bool active;			/* idle() is still to be called */
+	bool refused;			/* the port was busy; wait for the deadline timer */
+	struct transact_counters count;	/* for status */
+	struct slot slots[SLOT_MAX];	/* o.window_max of them are used */
+};
+
+/* ---- windows and answer times ---- */
+
+static unsigned
+target_limit(const struct transact *t, const struct transact_target *target)
+{
+	return target->window < t->o.target_max ? target->window : t->o.target_max;
+}
+
+static bool
+target_lives(const struct transact_target *target)
+{
+	return target->heard && !target->silent;
+}
+
+static void
+learn_rtt(struct transact *t, struct transact_target *target, monotime sample)
+{
+	monotime off = sample > t->rtt ? sample - t->rtt : t->rtt - sample;
+	uint32_t us = sample < SEC(1000) ? (uint32_t)(sample / 1000) : UINT32_MAX;
+
+	if (!t->rtt) {
+		t->rtt = sample > 0 ? sample : 1;
+		t->rtt_var = sample / 2;
+	} else {
+		t->rtt_var += (off - t->rtt_var) / 4;
+		t->rtt += (sample - t->rtt) / 8;
+	}
+	if (us > target->rtt_us)
+		target->rtt_us = us;
+	else
+		target->rtt_us -= (target->rtt_us - us) / 8;
+}
+
+static monotime
+first_timeout(const struct transact *t, const struct transact_target *target)
+{
+	monotime wait = t->rtt ? t->rtt + 4 * t->rtt_var : t->o.timeout;
+	monotime own = 2 * USEC(target->rtt_us);
+
+	if (wait < own)
+		wait = own;
+	if (wait > TIMEOUT_GROWTH * t->o.timeout)
+		wait = TIMEOUT_GROWTH * t->o.timeout;
+	return wait < t->o.timeout_min ? t->o.timeout_min : wait;
+}
+
+static void
+start_loss_period(struct transact *t, monotime now, const struct transact_target *target)
+{
+	if (now < t->loss.until)
+		return;
+	memset(&t->loss, 0, sizeof(t->loss));
+	t->loss.until = now + first_timeout(t, target);
+}
+
+static void
+note_target_loss(struct loss *loss, const struct transact_target *target)
+{
+	loss->lost++;
+	for (unsigned i = 0; i < loss->targets; i++)
+		if (loss->seen[i] == (uintptr_t)target)
+			return;
+	if (loss->targets < LOSS_TARGETS)
+		loss->seen[loss->targets++] = (uintptr_t)target;
+}
+
+/* A try went unanswered. */
+static void
+note_loss(struct transact *t, struct transact_target *target, monotime now)
+{
+	struct loss *loss = &t->loss;
+
+	target->window = 1;
+	target->answered = 0;
+	if (!target_lives(target))
+		return;
+	start_loss_period(t, now, target);
+	note_target_loss(loss, target);
+	if (loss->halved || loss->targets < LOSS_TARGETS ||
+	    loss->lost * LOSS_SHARE < loss->lost + loss->answered)
+		return;
+	loss->halved = true;
+	t->window = t->window / 2 > WINDOW_MIN ? t->window / 2 : WINDOW_MIN;
+	if (t->window > t->o.window_max)
+		t->window = t->o.window_max;
+	t->grown = 0;
+}
+
+static void
+note_answer(struct transact *t, struct transact_target *target)
+{
+	target->heard = true;
+	target->silent = 0;
+	if (++target->answered >= target->window) {
+		target->answered = 0;
+		if (target->window < t->o.target_max)
+			target->window++;
+	}
+	t->loss.answered++;
+	if (t->outstanding - t->exempt < t->window || t->window >= t->o.window_max)
+		return;
+	if (++t->grown >= t->window) {
+		t->grown = 0;
+		t->window++;
+	}
+}
+
+/* ---- slots ---- */
+
+/* Slots stand by deadline. Most tries wait equally long, so the walk from the end is short. */
+static void
+queue_slot(struct transact *t, struct slot *s, monotime deadline)
+{
+	struct list *at = t->by_deadline.prev;
+
+	s->deadline = deadline;
+	while (at != &t->by_deadline && list_entry(at, struct slot, link)->deadline > deadline)
+		at = at->prev;
+	list_prepend(at, &s->link);
+}
+
+static void
+watch_deadlines(struct transact *t)
+{
+	monotime first;
+
+	if (list_empty(&t->by_deadline))
+		return;
+	first = list_entry(t->by_deadline.next, struct slot, link)->deadline;
+	if (first >= t->timer_at)
+		return;
+	t->timer_at = first;
+	loop_timer_set(t->deadline, first - loop_now(t->loop));
+}
+
+static void
+set_exempt(struct transact *t, struct slot *s, bool exempt)
+{
+	t->exempt += (unsigned)exempt - (unsigned)s->exempt;
+	s->exempt = exempt;
+}
+
+static void
+fill_result(const struct slot *s, struct transact_result *r, int error)
+{
+	r->error = error;
+	r->mad_status = 0;
+	r->method = s->method;
+	r->attr_id = s->attr_id;
+	r->attr_mod = s->attr_mod;
+	r->cookie = s->cookie;
+	r->tries = s->tries;
+	r->data = s->out.mad + SMP_DATA;
+}
+
+/* Take the slot from its target. Its bytes stay until the pump takes it again. */
+static void
+release_slot(struct transact *t, struct slot *s)
+{
+	struct transact_target *target = s->target;
+
+	set_exempt(t, s, false);
+	if (s->unsent)
+		t->refused = s->unsent = false;
+	list_remove(&s->link);
+	list_append(&t->free_slots, &s->link);
+	s->target = NULL;
+	t->outstanding--;
+	target->outstanding--;
+	if (target->parked && target->outstanding < target_limit(t, target)) {
+		target->parked = false;
+		list_append(&t->ready, &target->link);
+	}
+}
+
+static void
+finish(struct transact *t, struct slot *s, int error, monotime now)
+{
+	struct transact_target *target = s->target;
+	struct transact_result r;
+
+	fill_result(s, &r, error);
+	r.elapsed = now - s->started;
+	release_slot(t, s);
+	t->ops.done(t->ops.arg, target, &r);
+}
+
+/* ---- sending ---- */
+
+static void
+put_tid(uint8_t *mad, uint32_t tid)
+{
+	struct cursor c;
+
+	cursor_write(&c, mad + MAD_TID, 8);
+	cursor_put_u64(&c, tid);
+}
+
+/* A try is due: send it, or come back when the port is less busy. A closed port loses it. */
+static void
+send_try(struct transact *t, struct slot *s, monotime now)
+{
+	monotime wait = first_timeout(t, s->target);
+	int rc;
+
+	if (s->tries && wait < t->o.timeout)
+		wait = t->o.timeout;
+	s->out.timeout_ms = (uint32_t)((wait + MSEC(1) - 1) / MSEC(1));
+	rc = port_send(t->port, &s->out);
+	s->unsent = rc == ERR_BUSY;
+	if (s->unsent) {
+		t->refused = true;
+		queue_slot(t, s, now + BUSY_DELAY);
+		return;
+	}
+	if (rc == 0) {
+		t->count.sent[s->attr_id & 0xff]++;
+		t->count.sent_total++;
+		t->count.retried += s->tries > 0;
+	}
+	s->tries++;
+	s->sent = now;
+	queue_slot(t, s, now + MSEC(s->out.timeout_ms) + wait / 8 + MSEC(2));
+}
+
+static void
+new_try(struct transact *t, struct slot *s, monotime now)
+{
+	s->generation++;
+	put_tid(s->out.mad, (uint32_t)(s - t->slots) | (uint32_t)s->generation << 16);
+	s->busy = false;
+	send_try(t, s, now);
+}
+
+static void
+encode_request(struct slot *s, const struct transact_request *r)
+{
+	struct smp smp = {
+		.h = {
+			.base_version = 1, .class_version = 1, .method = r->method,
+			.mgmt_class = r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID,
+			.attr_id = r->attr_id, .attr_mod = r->attr_mod,
+		},
+		.m_key = r->m_key,
+	};
+
+	if (r->path) {
+		assert(r->hops <= SMP_MAX_HOPS);
+		smp.hop_count = r->hops;
+		smp.dr_slid = smp.dr_dlid = LID_PERMISSIVE;
+		memcpy(smp.path + 1, r->path + 1, r->hops);
+	}
+	memcpy(smp.data, r->data, SMP_DATA_SIZE);
+	smp_encode(&smp, s->out.mad);
+	s->out.lid = r->path ? LID_PERMISSIVE : r->lid;
+}
+
+static void
+start_request(struct transact *t, struct transact_target *target, const struct transact_request *r)
+{
+	struct slot *s = list_entry(list_pop(&t->free_slots), struct slot, link);
+	unsigned less = r->retries_less < t->o.retries ? r->retries_less : t->o.retries;
+
+	encode_request(s, r);
+	s->target = target;
+	s->cookie = r->cookie;
+	s->method = r->method;
+	s->mgmt_class = r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
+	s->attr_id = r->attr_id;
+	s->attr_mod = r->attr_mod;
+	s->tries = 0;
+	s->tries_max = (uint8_t)(1 + t->o.retries - less);
+	s->first = (uint16_t)(s->generation + 1);
+	s->started = loop_now(t->loop);
+	t->outstanding++;
+	target->outstanding++;
+	new_try(t, s, s->started);
+}
+
+static bool
+has_room(const struct transact *t)
+{
+	return !t->refused && t->outstanding < t->o.window_max &&
+	       t->outstanding - t->exempt < t->window;
+}
+
+/* Let ready targets ask in turn while the windows have room; false if the limit ended it. */
+static bool
+pump_some(struct transact *t)
+{
+	struct transact_request r;
+
+	for (unsigned n = 0; has_room(t); n++) {
+		struct list *first = t->ready.next;
+		struct transact_target *target = list_entry(first, struct transact_target, link);
+
+		if (first == &t->ready)
+			return true;
+		if (n >= PUMP_LIMIT)
+			return false;
+		list_remove(first);
+		target->parked = target->outstanding >= target_limit(t, target);
+		if (target->parked)
+			continue;
+		memset(&r, 0, sizeof(r));
+		if (!t->ops.next(t->ops.arg, target, &r))
+			continue;
+		if (list_empty(&target->link))
+			list_append(&t->ready, &target->link);
+		start_request(t, target, &r);
+	}
+	return true;
+}
+
+static void
+pump(struct transact *t)
+{
+	bool all = pump_some(t);
+
+	t->inside = false;
+	watch_deadlines(t);
+	if (!all || (t->active && transact_is_idle(t)))
+		loop_timer_set(t->turn, 0);
+}
+
+static void
+on_turn(void *arg)
+{
+	struct transact *t = arg;
+
+	t->inside = true;
+	pump(t);
+	if (!t->active || !transact_is_idle(t))
+		return;
+	loop_timer_cancel(t->turn);
+	loop_timer_cancel(t->deadline);
+	t->timer_at = MONOTIME_NEVER;
+	t->active = false;
+	t->ops.idle(t->ops.arg);
+}
+
+/* ---- time-outs ---- */
+
+/* A try is over: its time passed here or in the transport, or the device asked for a later one. */
+static void
+expire_try(struct transact *t, struct slot *s, monotime now)
+{
+	struct transact_target *target = s->target;
+
+	if (s->unsent) {
+		list_remove(&s->link);
+		send_try(t, s, now);
+		return;
+	}
+	if (!s->busy)
+		note_loss(t, target, now);
+	if (s->tries < s->tries_max) {
+		list_remove(&s->link);
+		set_exempt(t, s, s->tries > 1 || !target_lives(target));
+		new_try(t, s, now);
+		return;
+	}
+	t->count.timed_out++;
+	if (target->silent < UINT16_MAX)
+		target->silent++;
+	finish(t, s, ERR_TIMEOUT, now);
+}
+
+static void
+on_deadline(void *arg)
+{
+	struct transact *t = arg;
+	monotime now = loop_now(t->loop);
+
+	t->timer_at = MONOTIME_NEVER;
+	t->inside = true;
+	t->refused = false;
+	while (!list_empty(&t->by_deadline)) {
+		struct slot *s = list_entry(t->by_deadline.next, struct slot, link);
+
+		if (s->deadline > now)
+			break;
+		expire_try(t, s, now);
+	}
+	pump(t);
+}
+
+/* ---- receiving ---- */
+
+/* The outstanding request that the TID belongs to, by any of its tries; NULL if none. */
+static struct slot *
+find_slot(struct transact *t, uint64_t tid)
+{
+	uint16_t number = (uint16_t)tid, generation = (uint16_t)(tid >> 16);
+	struct slot *s;
+
+	if (number >= t->o.window_max)
+		return NULL;
+	s = &t->slots[number];
+	if (!s->target || (uint16_t)(generation - s->first) > (uint16_t)(s->generation - s->first))
+		return NULL;
+	return s;
+}
+
+static bool
+answer_fits(const struct slot *s, const struct mad_header *h)
+{
+	return h->method == MAD_GET_RESP && h->attr_id == s->attr_id &&
+	       h->attr_mod == s->attr_mod && h->mgmt_class == s->mgmt_class;
+}
+
+static void
+deliver(struct transact *t, struct slot *s, const struct mad_header *h, const uint8_t *mad,
+	monotime now)
+{
+	struct transact_target *target = s->target;
+	struct transact_result r;
+
+	fill_result(s, &r, 0);
+	r.mad_status = h->status;
+	r.elapsed = now - s->started;
+	r.data = mad + SMP_DATA;
+	t->count.answered++;
+	t->count.refused += h->status != 0;
+	release_slot(t, s);
+	t->ops.done(t->ops.arg, target, &r);
+}
+
+static void
+take_answer(struct transact *t, const struct mad_header *h, const struct port_mad *m)
+{
+	struct slot *s = find_slot(t, h->tid);
+	uint16_t generation = (uint16_t)(h->tid >> 16);
+	monotime now;
+
+	if (!s) {
+		t->count.unsolicited++;
+		return;
+	}
+	if (!answer_fits(s, h)) {
+		t->count.malformed++;
+		return;
+	}
+	now = loop_now(t->loop);
+	if (generation == s->generation)
+		learn_rtt(t, s->target, now - s->sent);
+	else if (generation == s->first)
+		learn_rtt(t, s->target, now - s->started);
+	note_answer(t, s->target);
+	if (h->status & MAD_STATUS_BUSY && s->tries < s->tries_max && !s->unsent) {
+		s->busy = true;
+		list_remove(&s->link);
+		queue_slot(t, s, now + t->o.timeout_min);
+		return;
+	}
+	deliver(t, s, h, m->mad, now);
+}
+
+/* The transport gives a request back. Only the present try counts: earlier ones are over. */
+static void
+take_timeout(struct transact *t, const struct mad_header *h)
+{
+	struct slot *s = find_slot(t, h->tid);
+
+	if (s && !s->unsent && !s->busy && (uint16_t)(h->tid >> 16) == s->generation)
+		expire_try(t, s, loop_now(t->loop));
+}
+
+static bool
+is_smp(const struct mad_header *h)
+{
+	return h->mgmt_class == MAD_CLASS_SUBN_LID || h->mgmt_class == MAD_CLASS_SUBN_DIRECT;
+}
+
+void
+transact_receive(void *arg, const struct port_mad *m)
+{
+	struct transact *t = arg;
+	struct mad_header h;
+
+	if (mad_header_decode(&h, m->mad, sizeof(m->mad)) || h.base_version != 1) {
+		t->count.malformed++;
+		return;
+	}
+	t->inside = true;
+	if (is_smp(&h) && m->status)
+		take_timeout(t, &h);
+	else if (is_smp(&h) && h.method & MAD_RESPONSE)
+		take_answer(t, &h, m);
+	else
+		t->ops.request(t->ops.arg, m);
+	pump(t);
+}
+
+/* ---- the interface ---- */
+
+static unsigned
+bounded(unsigned v, unsigned min, unsigned max)
+{
+	return v < min ? min : v > max ? max : v;
+}
+
+struct transact *
+transact_new(struct loop *l, struct port *p, const struct transact_options *o,
+	     const struct transact_ops *ops)
+{
+	struct transact *t = mem_zalloc(sizeof(*t));
+
+	t->loop = l;
+	t->port = p;
+	t->o = *o;
+	t->ops = *ops;
+	t->o.window_max = bounded(o->window_max, 1, SLOT_MAX);
+	t->o.target_max = bounded(o->target_max, 1, 64);
+	t->o.retries = bounded(o->retries, 0, 15);
+	t->window = bounded(o->window_start, 1, t->o.window_max);
+	t->timer_at = MONOTIME_NEVER;
+	t->deadline = loop_timer_new(l, on_deadline, t);
+	t->turn = loop_timer_new(l, on_turn, t);
+	list_init(&t->ready);
+	list_init(&t->by_deadline);
+	list_init(&t->free_slots);
+	for (unsigned i = 0; i < t->o.window_max; i++) {
+		t->slots[i].generation = (uint16_t)loop_random(l);
+		list_append(&t->free_slots, &t->slots[i].link);
+	}
+	return t;
+}
+
+void
+transact_free(struct transact *t)
+{
+	if (!t)
+		return;
+	list_each(it, &t->ready)
+		list_remove(it);
+	loop_timer_free(t->deadline);
+	loop_timer_free(t->turn);
+	mem_free(t);
+}
+
+void
+transact_target_init(struct transact_target *target)
+{
+	memset(target, 0, sizeof(*target));
+	list_init(&target->link);
+	target->window = TARGET_WINDOW;
+}
+
+static void
+take_turn(struct transact *t)
+{
+	t->active = true;
+	if (!t->inside && !loop_timer_pending(t->turn))
+		loop_timer_set(t->turn, 0);
+}
+
+void
+transact_ready(struct transact *t, struct transact_target *target)
+{
+	if (target->parked || !list_empty(&target->link))
+		return;
+	list_append(&t->ready, &target->link);
+	take_turn(t);
+}
+
+void
+transact_cancel(struct transact *t, struct transact_target *target)
+{
+	monotime now = loop_now(t->loop);
+
+	for (unsigned i = 0; target->outstanding && i < t->o.window_max; i++)
+		if (t->slots[i].target == target)
+			finish(t, &t->slots[i], ERR_CLOSED, now);
+	target->parked = false;
+	list_remove(&target->link);
+	if (t->active)
+		take_turn(t);
+}
+
+bool
+transact_is_idle(const struct transact *t)
+{
+	return !t->outstanding && list_empty(&t->ready);
+}
+
+int
+transact_send(struct transact *t, const struct port_mad *m)
+{
+	return port_send(t->port, m);
+}
+
+const struct transact_counters *
+transact_counters(const struct transact *t)
+{
+	return &t->count;
+}
+
+monotime
+transact_rtt(const struct transact *t)
+{
+	return t->rtt;
+}
+
+unsigned
+transact_window(const struct transact *t)
+{
+	return t->window;
+}
