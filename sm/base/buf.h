@@ -4,11 +4,15 @@
 
 #include <stddef.h>
 
-/* A growing byte buffer, always NUL-terminated behind `len`. Zero-initialise; buf_free() frees. */
+/*
+ * A growing byte buffer, always NUL-terminated behind `len`. Zero-initialise; buf_free() frees.
+ * Unless buf_consume() was used, `data` may be taken away instead, and freed with mem_free().
+ */
 struct buf {
 	char *data;		/* NULL while empty */
 	size_t len;		/* bytes used, without the NUL */
-	size_t size;		/* bytes allocated */
+	size_t size;		/* bytes allocated, from `data` on */
+	size_t head;		/* bytes consumed before `data`, which the next growth takes back */
 };
 
 void

@@ -8,6 +8,11 @@
 
 /* Text of the field's numbers, and back. Each *_text() writes into buf and returns it. */
 
+/* One character of UTF-8 from `s`, of which `len` bytes are there: its bytes (1..4) and *cp, or 0
+ * if no valid character starts there (RFC 3629: no overlong forms, no surrogates). */
+unsigned
+utf8_decode(const char *s, size_t len, uint32_t *cp);
+
 #define GUID_TEXT_SIZE 19
 const char *
 guid_text(char buf[GUID_TEXT_SIZE], uint64_t guid);	/* 0x + 16 hex digits */

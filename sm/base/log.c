@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sm/base/mem.h"
+#include "sm/base/text.h"
+
+/*
+ * The process's log: one sink, which this file owns; any thread writes. A line is made on the
+ * writer's stack and leaves in one write(), so lines of several threads or processes that share
+ * a file do not mix. Text may hold what a device calls itself: control bytes and broken UTF-8 are
+ * escaped, so that nobody forges lines or speaks to the reader's terminal, and length is bounded.
+ *
+ * Before log_open() lines go to stderr at level notice. systemd names the journal's stream by
+ * device and inode in JOURNAL_STREAM; only if stderr is that stream are lines marked <3>..<7>
+ * (syslog(3) priorities) instead of with time and level, which the journal keeps itself.
+ */
+#define TEXT_MAX 2000		/* bytes of a line's text, escapes included */
+#define LIMIT_LINES 10u
+#define LIMIT_WINDOW SEC(10)
+
+struct sink {
+	char *path;		/* of a file; NULL for stderr */
+	int fd;			/* where lines go */
+	bool journal;		/* mark lines for the journal */
+};
+
+static struct sink sink = { .fd = STDERR_FILENO };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of `sink`, and of every limit */
+static atomic_int threshold = LOG_L_NOTICE;
+
+static const char *const level_names[] = {
+	[LOG_L_ERROR] = "error",
+	[LOG_L_WARNING] = "warning",
+	[LOG_L_NOTICE] = "notice",
+	[LOG_L_INFO] = "info",
+	[LOG_L_DEBUG] = "debug",
+};
+#define LEVELS (sizeof(level_names) / sizeof(level_names[0]))
+
+int
+log_level_parse(const char *name)
+{
+	for (size_t i = 0; i < LEVELS; i++) {
+		if (strcmp(name, level_names[i]) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+const char *
+log_level_name(enum log_level level)
+{
+	return (size_t)level < LEVELS ? level_names[level] : "?";
+}
+
+bool
+log_enabled(enum log_level level)
+{
+	return (int)level <= atomic_load_explicit(&threshold, memory_order_relaxed);
+}
+
+static bool
+stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	if (!stream || sscanf(stream, "%llu:%llu", &dev, &ino) != 2)
+		return false;
+	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+static int
+open_file(const char *path)
+{
+	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+}
+
+static void
+replace_sink(struct sink *fresh)
+{
+	struct sink old;
+
+	pthread_mutex_lock(&lock);
+	old = sink;
+	sink = *fresh;
+	pthread_mutex_unlock(&lock);
+	if (old.path)
+		close(old.fd);
+	mem_free(old.path);
+}
+
+int
+log_open(const char *to, enum log_level level, struct error *e)
+{
+	struct sink fresh = { .fd = STDERR_FILENO };
+
+	if (strcmp(to, "journal") == 0) {
+		fresh.journal = stderr_is_journal();
+	} else if (strcmp(to, "stderr") != 0) {
+		fresh.fd = open_file(to);
+		if (fresh.fd < 0)
+			return error_set(e, ERR_IO, "cannot open the log file %s: %s", to,
+					 strerror(errno));
+		fresh.path = mem_strdup(to);
+	}
+	replace_sink(&fresh);
+	atomic_store(&threshold, (int)level);
+	return 0;
+}
+
+void
+log_reopen(void)
+{
+	int fd, old = -1, reason = 0;
+
+	pthread_mutex_lock(&lock);
+	if (sink.path) {
+		fd = open_file(sink.path);
+		if (fd >= 0) {
+			old = sink.fd;
+			sink.fd = fd;
+		} else {
+			reason = errno;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	if (old >= 0)
+		close(old);
+	if (reason)
+		log_error("cannot reopen the log file, the old one stays in use: %s",
+			  strerror(reason));
+}
+
+/* One character of `s` as the line shows it; returns the bytes written to `to` (at most 4). */
+static size_t
+show_char(char to[5], const char *s, size_t n, uint32_t cp)
+{
+	unsigned char c = (unsigned char)*s;
+
+	if (c == '\n' || c == '\t' || c == '\r')
+		return (size_t)snprintf(to, 5, "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
+	if (!n || cp < 0x20 || cp == 0x7f)
+		return (size_t)snprintf(to, 5, "\\x%02x", c);
+	memcpy(to, s, n);
+	return n;
+}
+
+/* Escapes `text` into `out`, which holds TEXT_MAX bytes; a longer text ends in "...". */
+static size_t
+show_text(char *out, const char *text, bool cut)
+{
+	size_t len = strlen(text), used = 0, n, m;
+	char shown[5];
+	uint32_t cp;
+
+	for (size_t i = 0; i < len; i += n ? n : 1) {
+		n = utf8_decode(text + i, len - i, &cp);
+		if (n == 2 && cp < 0xa0)	/* C1 controls: terminals obey them */
+			n = 0;
+		m = show_char(shown, text + i, n, cp);
+		if (used + m > TEXT_MAX - 3) {
+			cut = true;
+			break;
+		}
+		memcpy(out + used, shown, m);
+		used += m;
+	}
+	if (cut) {
+		memcpy(out + used, "...", 3);
+		used += 3;
+	}
+	return used;
+}
+
+static size_t
+show_lead(char *out, size_t size, bool journal, enum log_level level)
+{
+	char when[CLOCK_TEXT_SIZE];
+	int len;
+
+	if (journal)	/* LOG_ERR is 3, and our levels follow syslog's from there */
+		len = snprintf(out, size, "<%d>", 3 + (int)level);
+	else
+		len = snprintf(out, size, "%s %s ", clock_text(when, clock_wall()),
+			       log_level_name(level));
+	return (size_t)len;
+}
+
+/* A sink that takes nothing (a full disk) loses the line: there is nowhere else to say so. */
+static void
+put(int fd, const char *line, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, line, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		line += n;
+		len -= (size_t)n;
+	}
+}
+
+static void
+write_line(enum log_level level, uint64_t held_back, const char *fmt, va_list args)
+{
+	char text[TEXT_MAX + 1], line[64 + TEXT_MAX + 64];
+	int want = vsnprintf(text, sizeof(text), fmt, args);
+	size_t len;
+
+	if (want < 0)
+		return;
+	pthread_mutex_lock(&lock);
+	len = show_lead(line, 64, sink.journal, level);
+	len += show_text(line + len, text, (size_t)want >= sizeof(text));
+	if (held_back)
+		len += (size_t)snprintf(line + len, 60, " (%llu more held back)",
+					(unsigned long long)held_back);
+	line[len++] = '\n';
+	put(sink.fd, line, len);
+	pthread_mutex_unlock(&lock);
+}
+
+void
+log_write(enum log_level level, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!log_enabled(level))
+		return;
+	va_start(args, fmt);
+	write_line(level, 0, fmt, args);
+	va_end(args);
+}
+
+/* May a line pass? Takes over the count of those that did not. */
+static bool
+limit_pass(struct log_limit *limit, uint64_t *held_back)
+{
+	monotime now = clock_monotonic();
+	bool pass;
+
+	pthread_mutex_lock(&lock);
+	if (now - limit->window >= LIMIT_WINDOW) {
+		limit->window = now;
+		limit->in_window = 0;
+	}
+	pass = limit->in_window < LIMIT_LINES;
+	if (pass) {
+		limit->in_window++;
+		*held_back = limit->suppressed;
+		limit->suppressed = 0;
+	} else {
+		limit->suppressed++;
+	}
+	pthread_mutex_unlock(&lock);
+	return pass;
+}
+
+void
+log_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
+{
+	uint64_t held_back;
+	va_list args;
+
+	if (!log_enabled(level) || !limit_pass(limit, &held_back))
+		return;
+	va_start(args, fmt);
+	write_line(level, held_back, fmt, args);
+	va_end(args);
+}
