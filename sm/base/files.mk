@@ -6,6 +6,7 @@ base_src := \
 	sm/base/log.c \
 	sm/base/loop.c \
 	sm/base/loop_event.c \
+	sm/base/loop_timers.c \
 	sm/base/loop_virtual.c \
 	sm/base/map.c \
 	sm/base/mem.c \

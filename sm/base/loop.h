@@ -24,7 +24,10 @@ struct loop *
 loop_new_event(void);
 struct loop *
 loop_new_virtual(uint64_t seed);
-/* Frees the loop; the owner has freed its timers and watches before. Waits for workers to end. */
+/*
+ * Frees the loop; the owner has freed its timers and watches before. Waits for the job that a
+ * worker is in; jobs that wait and posts that are due are dropped: their `arg` is the owner's again.
+ */
 void
 loop_free(struct loop *l);
 
@@ -42,6 +45,7 @@ loop_run(struct loop *l);
  * until loop_stop(). Returns true if *flag was set. Virtual: time ends at the deadline. */
 bool
 loop_run_until(struct loop *l, monotime deadline, const bool *flag);
+/* Ends the present run after the callback in progress, or else the next one at once. */
 void
 loop_stop(struct loop *l);
 
@@ -49,7 +53,8 @@ loop_stop(struct loop *l);
 struct loop_timer *
 loop_timer_new(struct loop *l, loop_fn fn, void *arg);
 void
-loop_timer_set(struct loop_timer *t, monotime delay);	/* from now; <= 0: at the next turn */
+loop_timer_set(struct loop_timer *t, monotime delay);	/* from now; <= 0: at the next turn;
+							 * MONOTIME_NEVER: cancels */
 void
 loop_timer_cancel(struct loop_timer *t);
 bool
