@@ -3,6 +3,8 @@
 BUILD ?= build
 CC ?= gcc
 PREFIX ?= /usr/local
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 SAN ?=
 OPT ?= -O2
@@ -20,9 +22,11 @@ warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-protot
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wundef -Werror
 san_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 san_thread := -fsanitize=thread -fno-omit-frame-pointer
+san_fuzzer := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # gcc links libasan statically: packaged ibsim's preload library must come after it.
 san_ld_address := -fsanitize=address,undefined $(if $(findstring clang,$(CC)),,-static-libasan)
 san_ld_thread := -fsanitize=thread
+san_ld_fuzzer := -fsanitize=fuzzer,address,undefined
 pkgs := $(sort $(foreach l,$(libs) cli,$($(l)_pkgs)))
 # Deferred, so that `make deps` and `make help` work before the packages are there.
 pkg_cflags = $(eval pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs)))$(pkg_cflags)
@@ -62,5 +66,24 @@ $(foreach p,$(programs) $(test_programs),$(eval $(call prog_rule,$(p))))
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all programs clean
+# Manual pages, samples, unit and completion are taken as they stand in docs/ and etc/.
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BUILD)/weftd $(DESTDIR)$(PREFIX)/sbin/
+	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd,$(programs))) $(DESTDIR)$(PREFIX)/bin/
+	$(foreach n,1 5 8,$(if $(wildcard docs/*.$(n)),$(call install_to,share/man/man$(n),docs/*.$(n))))
+	$(if $(wildcard etc/*.service),$(call install_to,lib/systemd/system,etc/*.service))
+	install -d $(DESTDIR)$(SYSCONFDIR)/weft
+	set -e; for f in $(wildcard etc/*.yaml); do \
+		install -m 644 $$f $(DESTDIR)$(SYSCONFDIR)/weft/$${f##*/}.sample; done
+	$(if $(wildcard etc/*.bash),install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions)
+	set -e; for f in $(wildcard etc/*.bash); do c=$${f##*/}; install -m 644 $$f \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$${c%.bash}; done
+define install_to
+install -d $(DESTDIR)$(PREFIX)/$(1)
+	install -m 644 $(2) $(DESTDIR)$(PREFIX)/$(1)/
+
+endef
+
+.PHONY: all programs clean install
 include tests/targets.mk

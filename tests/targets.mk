@@ -1,3 +1,97 @@
+# The commands for people: demo, check, bench, soak, fuzz, lint, help. Each works on a machine that
+# has only make: `deps` installs the rest, and what needs the packages runs in a second make.
+jobs ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+SOAK_SECONDS ?= 600
+BENCH_SIZES ?= 128 1024 3456 8192
+BENCH_REPEATS ?= 3
+submake := $(MAKE) --no-print-directory -j$(jobs)
+logs := $(BUILD)/test-logs
+list := $(BUILD)/check.list
+
+help:
+	@printf '%s\n' \
+	'make                programs into $(BUILD)/' \
+	'make demo           a simulated fabric of 128 hosts, brought up, shown, checked' \
+	'make check          every test' \
+	'make install        DESTDIR= PREFIX=/usr/local SYSCONFDIR=' \
+	'make bench          against OpenSM: time, MADs, memory (BENCH_SIZES="128 1024", BENCH_REPEATS=3)' \
+	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along' \
+	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
+	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
+	'make unit           unit tests only; make check K=word runs the tests whose names have it' \
+	'make deps           install the Debian packages that are missing' \
+	'make clean          remove $(BUILD)/' \
+	'Variables: BUILD CC SAN=address|thread OPT V=1 CFLAGS LDFLAGS'
+
+deps:
+	@tests/deps.sh
+
+demo: deps
+	@$(submake) programs
+	@BUILD=$(BUILD) tests/demo.sh
+
+test-programs: $(test_programs:%=$(BUILD)/%)
+tsan-programs: $(tsan_tests:%=$(BUILD)/%)
+fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)
+# Everything compiled, nothing linked: what a second compiler has to say.
+objects: $(call obj,$(sort $(foreach l,$(libs),$($(l)_src)) \
+	$(foreach p,$(programs) $(test_programs),$($(p)_main))))
 unit: $(unit_tests:%=$(BUILD)/%)
 	@for t in $^; do echo "== $$t"; $$t || exit 1; done
-.PHONY: unit
+print-public:
+	@echo $(foreach l,$(libs) cli,$($(l)_public))
+
+limit = $(or $($(1)_limit),120)
+corpus = $(wildcard tests/fuzz/corpus/$(1:fuzz_%=%))
+# gcc's ThreadSanitizer wants its memory where a randomised layout may not put it.
+tsan_run := setarch $(shell uname -m) -R
+
+$(list): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '# NAME SECONDS WEIGHT COMMAND' \
+	'lint.includes 60 1 python3 tests/lint/includes.py' \
+	'lint.includes-self-test 60 1 python3 tests/lint/includes.py --self-test' \
+	'lint.looks 60 1 python3 tests/lint/looks.py' \
+	'lint.manual 60 1 tests/lint/manual.sh' \
+	'lint.clang 600 2 $(MAKE) --no-print-directory -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
+	$(foreach t,$(unit_tests),'unit.$(t) $(call limit,$(t)) 1 $(BUILD)/$(t)') \
+	$(foreach t,$(unit_tests),'asan.$(t) $(call limit,$(t)) 1 $(BUILD)/asan/$(t)') \
+	$(foreach t,$(tsan_tests),'tsan.$(t) $(call limit,$(t)) 1 $(tsan_run) $(BUILD)/tsan/$(t)') \
+	$(foreach t,$(fuzz_targets),'replay.$(t) 60 1 $(BUILD)/asan/$(t) $(call corpus,$(t))') > $@
+
+check: deps
+	@$(submake) programs test-programs
+	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs test-programs
+	@$(submake) BUILD=$(BUILD)/tsan SAN=thread OPT=-O1 tsan-programs
+	@$(submake) $(list)
+	@BUILD=$(BUILD) MAKEFLAGS= tests/run.py -j $(jobs) -l $(logs) $(if $(K),-k $(K)) \
+		$(list) tests/e2e/list
+
+lint: deps
+	@$(submake) objects
+	@$(submake) BUILD=$(BUILD)/clang CC=clang objects
+	@python3 tests/lint/includes.py && python3 tests/lint/includes.py --self-test
+	@python3 tests/lint/looks.py -v
+	@tests/lint/manual.sh
+
+fuzz: deps
+	@$(submake) BUILD=$(BUILD)/fuzz CC=clang SAN=fuzzer OPT=-O1 fuzz-programs
+	@set -e; for t in $(fuzz_targets); do tests/fuzz/run.sh $(BUILD)/fuzz $$t $(FUZZ_SECONDS); done
+
+bench: deps
+	@$(submake) programs $(BUILD)/madcount.so
+	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
+
+soak: deps
+	@$(submake) programs
+	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
+
+$(BUILD)/madcount.so: tests/bench/madcount.c
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared $(warn) -o $@ $<
+
+FORCE:
+.PHONY: help deps demo test-programs tsan-programs fuzz-programs objects unit print-public check lint \
+	fuzz bench soak FORCE
