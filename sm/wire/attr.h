@@ -184,7 +184,8 @@ enum trap_number {
 
 struct notice {
 	bool generic;		/* IsGeneric */
-	uint8_t type;		/* 7 bits: 0 fatal, 1 urgent, 2 security, 3 subnet management, 4 informational */
+	uint8_t type;		/* 7 bits: 0 fatal, 1 urgent, 2 security, 3 subnet management,
+				 * 4 informational */
 	uint32_t producer;	/* generic: producer type, 24 bits; else vendor id */
 	uint16_t trap;		/* generic: enum trap_number; else device id */
 	uint16_t issuer_lid;

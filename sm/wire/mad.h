@@ -59,8 +59,8 @@ enum mad_status {
 	MAD_STATUS_REDIRECT = 0x0002,
 	MAD_STATUS_BAD_VERSION = 0x0004,
 	MAD_STATUS_BAD_METHOD = 0x0008,
-	MAD_STATUS_BAD_ATTR = 0x000c,		/* method/attribute combination not supported */
-	MAD_STATUS_BAD_FIELD = 0x001c,		/* a field of the attribute or modifier is invalid */
+	MAD_STATUS_BAD_ATTR = 0x000c,	/* method/attribute combination not supported */
+	MAD_STATUS_BAD_FIELD = 0x001c,	/* a field of the attribute or modifier is invalid */
 };
 
 /* The 24 bytes that every MAD starts with. */

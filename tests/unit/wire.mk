@@ -1,0 +1,5 @@
+unit_tests += test_wire test_wire_oracle
+test_wire_libs := wire base
+test_wire_extra := -lcmocka
+test_wire_oracle_libs := wire base
+test_wire_oracle_extra := -libmad -lcmocka
