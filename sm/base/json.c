@@ -14,7 +14,7 @@
  */
 
 void
-json_init(struct json *j, struct buf *out)
+jw_init(struct json *j, struct buf *out)
 {
 	*j = (struct json){ .out = out };
 }
@@ -92,26 +92,26 @@ push(struct json *j, const char *key, char open, char close)
 }
 
 void
-json_object(struct json *j, const char *key)
+jw_object(struct json *j, const char *key)
 {
 	push(j, key, '{', '}');
 }
 
 void
-json_array(struct json *j, const char *key)
+jw_array(struct json *j, const char *key)
 {
 	push(j, key, '[', ']');
 }
 
 void
-json_end(struct json *j)
+jw_end(struct json *j)
 {
 	assert(j->depth > 0);
 	buf_char(j->out, j->close[--j->depth]);
 }
 
 void
-json_str(struct json *j, const char *key, const char *value)
+jw_str(struct json *j, const char *key, const char *value)
 {
 	lead(j, key);
 	if (value)
@@ -121,22 +121,22 @@ json_str(struct json *j, const char *key, const char *value)
 }
 
 void
-json_guid(struct json *j, const char *key, uint64_t guid)
+jw_guid(struct json *j, const char *key, uint64_t guid)
 {
 	char text[GUID_TEXT_SIZE];
 
-	json_str(j, key, guid_text(text, guid));
+	jw_str(j, key, guid_text(text, guid));
 }
 
 void
-json_uint(struct json *j, const char *key, uint64_t value)
+jw_uint(struct json *j, const char *key, uint64_t value)
 {
 	lead(j, key);
 	buf_printf(j->out, "%" PRIu64, value);
 }
 
 void
-json_int(struct json *j, const char *key, int64_t value)
+jw_int(struct json *j, const char *key, int64_t value)
 {
 	lead(j, key);
 	buf_printf(j->out, "%" PRId64, value);
@@ -144,13 +144,13 @@ json_int(struct json *j, const char *key, int64_t value)
 
 /* Fixed point without trailing zeros; exponents only where a double has no fraction any more. */
 void
-json_real(struct json *j, const char *key, double value)
+jw_real(struct json *j, const char *key, double value)
 {
 	char text[40];
 	char *end;
 
 	if (!isfinite(value)) {
-		json_null(j, key);
+		jw_null(j, key);
 		return;
 	}
 	lead(j, key);
@@ -170,14 +170,14 @@ json_real(struct json *j, const char *key, double value)
 }
 
 void
-json_bool(struct json *j, const char *key, bool value)
+jw_bool(struct json *j, const char *key, bool value)
 {
 	lead(j, key);
 	buf_str(j->out, value ? "true" : "false");
 }
 
 void
-json_null(struct json *j, const char *key)
+jw_null(struct json *j, const char *key)
 {
 	lead(j, key);
 	buf_str(j->out, "null");

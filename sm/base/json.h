@@ -9,7 +9,8 @@
 /*
  * JSON writer onto a buffer, for answers too long for a tree in memory. `key` is NULL inside
  * arrays and for the outermost value. Strings may hold any bytes: what is not UTF-8 is replaced
- * by U+FFFD, control characters are escaped. No newline is ever written.
+ * by U+FFFD, control characters are escaped. No newline is ever written. The functions are jw_...
+ * because json_... belongs to Jansson, whose header must be usable beside this one.
  */
 #define JSON_MAX_DEPTH 16
 
@@ -21,26 +22,27 @@ struct json {
 };
 
 void
-json_init(struct json *j, struct buf *out);
+jw_init(struct json *j, struct buf *out);
 void
-json_object(struct json *j, const char *key);
+jw_object(struct json *j, const char *key);
 void
-json_array(struct json *j, const char *key);
+jw_array(struct json *j, const char *key);
 void
-json_end(struct json *j);		/* closes the innermost object or array */
+jw_end(struct json *j);		/* closes the innermost object or array */
 void
-json_str(struct json *j, const char *key, const char *value);	/* NULL writes null */
+jw_str(struct json *j, const char *key, const char *value);	/* NULL writes null */
 void
-json_guid(struct json *j, const char *key, uint64_t guid);	/* "0x..." */
+jw_guid(struct json *j, const char *key, uint64_t guid);	/* "0x..." */
 void
-json_uint(struct json *j, const char *key, uint64_t value);
+jw_uint(struct json *j, const char *key, uint64_t value);
 void
-json_int(struct json *j, const char *key, int64_t value);
+jw_int(struct json *j, const char *key, int64_t value);
 void
-json_real(struct json *j, const char *key, double value);	/* at most 6 significant digits after the point; NaN, inf: null */
+jw_real(struct json *j, const char *key, double value);	/* at most 6 digits after the point;
+							 * NaN and infinity: null */
 void
-json_bool(struct json *j, const char *key, bool value);
+jw_bool(struct json *j, const char *key, bool value);
 void
-json_null(struct json *j, const char *key);
+jw_null(struct json *j, const char *key);
 
 #endif
