@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The libibumad transport (IBA volume 1, chapter 13; the kernel's user_mad interface).
+ *
+ * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
+ * descriptor, three agents (SMPs by LID, SMPs by directed route, subnet administration) and a
+ * receiving thread; the thread owns the producer's end of the ring, the loop the consumer's.
+ *
+ * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
+ * loss, so that no callback is made inside a call. The thread reads all that is there, then waits;
+ * it posts to the loop only when no post is on its way, so a burst costs one. The loop takes at
+ * most DRAIN_LIMIT MADs in one turn. The descriptor itself is never given to the loop: with
+ * packaged ibsim it is no real one.
+ *
+ * Life. A post may be on its way when the owner closes the port; the port then stays in `closed`
+ * until the post arrives. The thread looks at `stop` at least each POLL_MS.
+ *
+ * Kernel facts. Each request needs a time-out, else the answer is dropped; the kernel owns the
+ * high half of TIDs; a time-out brings the MAD back with a status and 24 bytes; a message that is
+ * too long for the buffer stays first in the queue until it is read whole.
+ */
+#include "sm/port/umad.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <infiniband/umad.h>
+#include "sm/base/list.h"
+#include "sm/base/log.h"
+#include "sm/base/mem.h"
+#include "sm/port/umad_select.h"
+
+#define RING_LEN 1024u		/* power of two */
+#define DRAIN_LIMIT 256		/* MADs handed over in one turn of the loop */
+#define POLL_MS 100		/* the thread looks whether it should end */
+#define RETRY_MIN MSEC(200)	/* back-off between attempts to open */
+#define RETRY_MAX SEC(3)
+#define FAILURES_MAX 8		/* refused sends in a row that mean the device is gone */
+#define SA_CLASS_VERSION 2
+#define GMP_Q_KEY 0x80010000
+#define METHOD_GET_TABLE 0x12
+#define METHOD_GET_MULTI 0x14
+#define METHOD_DELETE 0x15
+
+enum agent {
+	AGENT_SMP_LID,
+	AGENT_SMP_DIRECT,
+	AGENT_SA,
+	AGENTS,
+};
+
+struct umad_transport {
+	struct port port;		/* what users see; first */
+	struct list link;		/* in `closed`, or nowhere */
+	struct loop *loop;		/* borrowed */
+	struct port_events events;	/* the owner's callbacks */
+	struct umad_selector selector;	/* what to open */
+	struct loop_timer *timer;	/* opens; deals with a loss */
+	monotime retry;			/* next delay of the back-off */
+	char why[500];			/* last reason told */
+	int fd;				/* umad descriptor, -1 while waiting */
+	int agents[AGENTS];		/* agent ids of fd */
+	int issm_fd;			/* held open while IsSM is announced, else -1 */
+	bool issm_wanted;		/* announce it again after a loss */
+	unsigned failures;		/* sends refused in a row */
+	int lost;			/* errno that a send found the device gone by, or 0 */
+	bool closed;			/* the owner let go; free when the post arrives */
+	pthread_t thread;		/* receives; exists while fd is open */
+	atomic_bool stop;		/* the thread should end */
+	atomic_bool posted;		/* a post is on its way, or the loop is draining */
+	atomic_int broken;		/* errno that ended the thread, or 0 */
+	atomic_uint head;		/* next entry to fill: the thread's */
+	atomic_uint tail;		/* next entry to take: the loop's */
+	struct log_limit too_long;	/* for messages that were dropped */
+	struct port_mad ring[RING_LEN];	/* received MADs */
+};
+
+/* Closed ports that a post still refers to. Loop thread only. */
+static struct list closed = { &closed, &closed };
+
+/* ---- the receiving thread ---- */
+
+static void
+drain(void *arg);
+
+static void
+wake_loop(struct umad_transport *u)
+{
+	if (!atomic_exchange(&u->posted, true))
+		loop_post(u->loop, drain, u);
+}
+
+/* Room for one more; waits while the loop is far behind (the kernel queues meanwhile). */
+static struct port_mad *
+ring_slot(struct umad_transport *u)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	unsigned head = atomic_load_explicit(&u->head, memory_order_relaxed);
+
+	while (head - atomic_load_explicit(&u->tail, memory_order_acquire) >= RING_LEN) {
+		if (atomic_load(&u->stop))
+			return NULL;
+		wake_loop(u);
+		nanosleep(&pause, NULL);
+	}
+	return &u->ring[head % RING_LEN];
+}
+
+static bool
+is_smp_class(uint8_t mgmt_class)
+{
+	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DIRECT;
+}
+
+static void
+push_mad(struct umad_transport *u, void *umad, size_t size)
+{
+	const ib_mad_addr_t *addr = umad_get_mad_addr(umad);
+	struct port_mad *m = ring_slot(u);
+
+	if (!m)
+		return;
+	if (size > MAD_SIZE)
+		size = MAD_SIZE;
+	memcpy(m->mad, umad_get_mad(umad), size);
+	memset(m->mad + size, 0, MAD_SIZE - size);
+	m->timeout_ms = 0;
+	m->lid = ntohs(addr->lid);
+	m->qp = is_smp_class(m->mad[1]) ? 0 : 1;
+	m->sl = addr->sl;
+	m->remote_qp = ntohl(addr->qpn);
+	m->pkey_index = (uint16_t)umad_get_pkey(umad);
+	m->status = umad_status(umad) ? ERR_TIMEOUT : 0;
+	atomic_fetch_add_explicit(&u->head, 1, memory_order_release);
+	wake_loop(u);
+}
+
+/* Take a message that is too long out of the queue: nothing behind it would arrive. */
+static void
+drop_long(struct umad_transport *u, int size)
+{
+	size_t whole = size > MAD_SIZE && size < 64 << 20 ? (size_t)size : 64 << 20;
+	void *umad = mem_zalloc(umad_size() + whole);
+	int len = (int)whole;
+
+	umad_recv(u->fd, umad, &len, 0);
+	mem_free(umad);
+	log_limited(&u->too_long, LOG_L_WARNING, "%s: dropped a management message of %d bytes",
+		    u->port.id.name, size);
+}
+
+/* All that is there. 0 when the queue is empty, else the errno that means the device is gone. */
+static int
+receive_burst(struct umad_transport *u, void *umad)
+{
+	while (!atomic_load_explicit(&u->stop, memory_order_relaxed)) {
+		int size = MAD_SIZE;
+		int rc = umad_recv(u->fd, umad, &size, 0);
+
+		if (rc >= 0)
+			push_mad(u, umad, (size_t)size);
+		else if (rc == -EAGAIN)
+			return 0;
+		else if (rc == -ENOSPC)
+			drop_long(u, size);
+		else if (rc != -EINTR)
+			return -rc;
+	}
+	return 0;
+}
+
+static void *
+receive_main(void *arg)
+{
+	struct umad_transport *u = arg;
+	void *umad = mem_zalloc(umad_size() + MAD_SIZE);
+	int broken = 0;
+
+	while (!broken && !atomic_load(&u->stop)) {
+		/* The result says little: ibsim's preload reports spurious errors. */
+		umad_poll(u->fd, POLL_MS);
+		broken = receive_burst(u, umad);
+	}
+	mem_free(umad);
+	if (broken) {
+		atomic_store(&u->broken, broken);
+		wake_loop(u);
+	}
+	return NULL;
+}
+
+/* Signals are for the loop's thread. */
+static int
+start_thread(struct umad_transport *u)
+{
+	sigset_t all, old;
+	int rc;
+
+	atomic_store(&u->stop, false);
+	atomic_store(&u->broken, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&u->thread, NULL, receive_main, u);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!rc)
+		pthread_setname_np(u->thread, "weft-umad");
+	return rc;
+}
+
+/* ---- opening and closing ---- */
+
+static void
+set_method(long *mask, unsigned method)
+{
+	const unsigned bits = 8 * sizeof(long);
+
+	mask[method / bits] |= (long)(1ul << (method % bits));
+}
+
+static int
+register_agent(struct umad_transport *u, uint8_t mgmt_class, const uint8_t *methods, unsigned len)
+{
+	long mask[16 / sizeof(long)] = { 0 };
+	bool sa = mgmt_class == MAD_CLASS_SUBN_ADM;
+	int version = sa ? SA_CLASS_VERSION : 1;
+	int id;
+
+	for (unsigned i = 0; i < len; i++)
+		set_method(mask, methods[i]);
+	id = umad_register(u->fd, mgmt_class, version, sa, mask);
+	if (id < 0 && sa)
+		id = umad_register(u->fd, mgmt_class, version, 0, mask);
+	return id;
+}
+
+static int
+register_agents(struct umad_transport *u)
+{
+	static const uint8_t smp[] = { MAD_GET, MAD_SET, MAD_TRAP, MAD_TRAP_REPRESS };
+	static const uint8_t sa[] = {
+		MAD_GET, MAD_SET, MAD_TRAP, MAD_REPORT, MAD_TRAP_REPRESS, METHOD_GET_TABLE,
+		METHOD_GET_MULTI, METHOD_DELETE,
+	};
+	static const struct {
+		uint8_t mgmt_class;	/* management class */
+		const uint8_t *methods;	/* that arrive unasked */
+		unsigned len;		/* of methods */
+	} agents[AGENTS] = {
+		[AGENT_SMP_LID] = { MAD_CLASS_SUBN_LID, smp, sizeof(smp) },
+		[AGENT_SMP_DIRECT] = { MAD_CLASS_SUBN_DIRECT, smp, sizeof(smp) },
+		[AGENT_SA] = { MAD_CLASS_SUBN_ADM, sa, sizeof(sa) },
+	};
+
+	for (unsigned i = 0; i < AGENTS; i++) {
+		errno = 0;
+		u->agents[i] = register_agent(u, agents[i].mgmt_class, agents[i].methods,
+					      agents[i].len);
+		if (u->agents[i] < 0)
+			return agents[i].mgmt_class;
+	}
+	return 0;
+}
+
+static int
+issm_open(struct umad_transport *u, struct error *e)
+{
+	char name[UMAD_CA_NAME_LEN], path[256];
+
+	if (u->issm_fd >= 0)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(u->port.id.name, ":"), u->port.id.name);
+	if (umad_get_issm_path(name, u->port.id.number, path, sizeof(path)))
+		return error_set(e, ERR_NOT_FOUND, "%s: no issm device, so other subnet managers"
+				 " cannot find this one", u->port.id.name);
+	u->issm_fd = open(path, O_NONBLOCK);
+	if (u->issm_fd >= 0)
+		return 0;
+	if (errno == EAGAIN || errno == EBUSY)
+		return error_set(e, ERR_EXISTS, "%s: %s is held by another subnet manager on this"
+				 " host", u->port.id.name, path);
+	return error_set(e, ERR_IO, "%s: cannot open %s: %s", u->port.id.name, path,
+			 strerror(errno));
+}
+
+static void
+issm_close(struct umad_transport *u)
+{
+	if (u->issm_fd >= 0)
+		close(u->issm_fd);
+	u->issm_fd = -1;
+}
+
+/* Stop the thread and give the device back. */
+static void
+shut(struct umad_transport *u)
+{
+	if (u->fd < 0)
+		return;
+	atomic_store(&u->stop, true);
+	pthread_join(u->thread, NULL);
+	issm_close(u);
+	umad_close_port(u->fd);
+	u->fd = -1;
+	u->port.up = false;
+	atomic_store(&u->tail, atomic_load(&u->head));
+}
+
+static int
+open_device(struct umad_transport *u, const struct umad_candidate *c, char *why, size_t size)
+{
+	int failed;
+
+	u->fd = umad_open_port(c->name, (int)c->number);
+	if (u->fd < 0) {
+		snprintf(why, size, "cannot open the umad device of %s:%u: %s", c->name, c->number,
+			 errno == EACCES || errno == EPERM ? "permission denied, run as root" :
+			 errno ? strerror(errno) : "is the ib_umad driver loaded?");
+		u->fd = -1;
+		return ERR_IO;
+	}
+	failed = register_agents(u);
+	if (failed)
+		snprintf(why, size, "cannot register for management class 0x%02x on %s:%u: %s; is"
+			 " another subnet manager running on this port?", (unsigned)failed,
+			 c->name, c->number, errno ? strerror(errno) : "refused");
+	else if (!start_thread(u))
+		return 0;
+	else
+		snprintf(why, size, "cannot start a receiving thread for %s:%u", c->name,
+			 c->number);
+	umad_close_port(u->fd);
+	u->fd = -1;
+	return ERR_REFUSED;
+}
+
+static void
+set_identity(struct umad_transport *u, const struct umad_candidate *c)
+{
+	snprintf(u->port.id.name, sizeof(u->port.id.name), "%s:%u", c->name, c->number);
+	u->port.id.guid = c->guid;
+	u->port.id.number = (uint8_t)c->number;
+}
+
+/* The device can be used: tell the owner. Nothing of `u` may be touched after that. */
+static void
+tell_up(struct umad_transport *u, const char *why)
+{
+	struct error e = { 0 };
+
+	u->port.up = true;
+	u->retry = RETRY_MIN;
+	u->failures = 0;
+	u->why[0] = '\0';
+	if (u->issm_wanted && issm_open(u, &e))
+		log_warning("%s", e.text);
+	log_notice("%s", why);
+	u->events.state(u->events.arg, true, why);
+}
+
+/* Not now: try again later, and say why if that is news. */
+static void
+tell_down(struct umad_transport *u, const char *why)
+{
+	loop_timer_set(u->timer, u->retry);
+	u->retry = 2 * u->retry < RETRY_MAX ? 2 * u->retry : RETRY_MAX;
+	if (!strcmp(u->why, why))
+		return;
+	snprintf(u->why, sizeof(u->why), "%s", why);
+	u->events.state(u->events.arg, false, u->why);
+}
+
+static void
+try_open(struct umad_transport *u)
+{
+	struct umad_candidate *c = mem_array(UMAD_CANDIDATES_MAX, sizeof(*c));
+	char why[500];
+	unsigned len = umad_candidates(c, UMAD_CANDIDATES_MAX);
+	int chosen = umad_select(&u->selector, c, len, why, sizeof(why));
+	bool up = false;
+
+	if (chosen >= 0) {
+		set_identity(u, &c[chosen]);
+		up = open_device(u, &c[chosen], why, sizeof(why)) == 0;
+	}
+	mem_free(c);
+	if (up)
+		tell_up(u, why);
+	else
+		tell_down(u, why);
+}
+
+static void
+on_timer(void *arg)
+{
+	struct umad_transport *u = arg;
+	char why[200];
+
+	if (u->fd < 0) {
+		try_open(u);
+		return;
+	}
+	if (!u->lost)
+		return;
+	snprintf(why, sizeof(why), "device of port %s was lost: %s", u->port.id.name,
+		 strerror(u->lost));
+	u->lost = 0;
+	shut(u);
+	tell_down(u, why);
+}
+
+/* The device is gone; the timer deals with it. */
+static void
+note_loss(struct umad_transport *u, int err)
+{
+	u->port.up = false;
+	u->lost = err ? err : EIO;
+	loop_timer_set(u->timer, 0);
+}
+
+/* ---- the loop's end ---- */
+
+static void
+free_port(struct umad_transport *u)
+{
+	list_remove(&u->link);
+	loop_timer_free(u->timer);
+	mem_free(u);
+}
+
+static bool
+take_some(struct umad_transport *u)
+{
+	unsigned tail = atomic_load_explicit(&u->tail, memory_order_relaxed);
+
+	for (unsigned n = 0; n < DRAIN_LIMIT; n++) {
+		if (tail == atomic_load_explicit(&u->head, memory_order_acquire))
+			return false;
+		u->events.receive(u->events.arg, &u->ring[tail % RING_LEN]);
+		if (u->closed)
+			return false;
+		atomic_store_explicit(&u->tail, ++tail, memory_order_release);
+	}
+	return true;
+}
+
+static void
+drain(void *arg)
+{
+	struct umad_transport *u = arg;
+	int broken;
+
+	if (!u->closed && take_some(u)) {
+		loop_post(u->loop, drain, u);
+		return;
+	}
+	if (u->closed) {
+		free_port(u);
+		return;
+	}
+	atomic_store(&u->posted, false);
+	if (atomic_load(&u->head) != atomic_load(&u->tail))
+		wake_loop(u);
+	broken = atomic_load(&u->broken);
+	if (broken && u->fd >= 0 && !u->lost)
+		note_loss(u, broken);
+}
+
+/* ---- the interface ---- */
+
+static int
+agent_of(const struct umad_transport *u, uint8_t mgmt_class)
+{
+	switch (mgmt_class) {
+	case MAD_CLASS_SUBN_LID:
+		return u->agents[AGENT_SMP_LID];
+	case MAD_CLASS_SUBN_DIRECT:
+		return u->agents[AGENT_SMP_DIRECT];
+	case MAD_CLASS_SUBN_ADM:
+		return u->agents[AGENT_SA];
+	default:
+		return -1;
+	}
+}
+
+static int
+send_failed(struct umad_transport *u, int err)
+{
+	if (err == ENOMEM || err == EAGAIN || err == ENOBUFS || err == EINTR)
+		return ERR_BUSY;
+	/* The kernel says EINVAL both of a device that is gone and of one odd MAD. */
+	if (++u->failures < FAILURES_MAX && err != ENODEV && err != ENXIO)
+		return ERR_IO;
+	note_loss(u, err == EINVAL ? ENODEV : err);
+	return ERR_CLOSED;
+}
+
+static int
+umad_port_send(struct port *p, const struct port_mad *m)
+{
+	struct umad_transport *u = (struct umad_transport *)p;
+	_Alignas(struct ib_user_mad) char umad[sizeof(struct ib_user_mad) + MAD_SIZE];
+	int agent = agent_of(u, m->mad[1]);
+	int qp = m->qp == 0 ? 0 : m->remote_qp ? (int)m->remote_qp : 1;
+
+	if (!u->port.up)
+		return ERR_CLOSED;
+	if (agent < 0)
+		return ERR_UNSUPPORTED;
+	memset(umad, 0, sizeof(struct ib_user_mad));
+	memcpy(umad_get_mad(umad), m->mad, MAD_SIZE);
+	umad_set_addr(umad, m->lid, qp, m->sl, m->qp ? (int)GMP_Q_KEY : 0);
+	umad_set_pkey(umad, m->pkey_index);
+	if (umad_send(u->fd, agent, umad, MAD_SIZE, (int)m->timeout_ms, 0))
+		return send_failed(u, errno);
+	u->failures = 0;
+	return 0;
+}
+
+static int
+umad_port_set_issm(struct port *p, bool on, struct error *e)
+{
+	struct umad_transport *u = (struct umad_transport *)p;
+
+	u->issm_wanted = on;
+	if (!on)
+		issm_close(u);
+	return on && u->fd >= 0 ? issm_open(u, e) : 0;
+}
+
+static void
+umad_port_close(struct port *p)
+{
+	struct umad_transport *u = (struct umad_transport *)p;
+
+	shut(u);
+	loop_timer_cancel(u->timer);
+	if (!atomic_load(&u->posted)) {
+		free_port(u);
+		return;
+	}
+	u->closed = true;
+	list_append(&closed, &u->link);
+}
+
+struct port *
+umad_port_new(struct loop *l, const char *selector, const struct port_events *events,
+	      struct error *e)
+{
+	static const struct port_ops ops = {
+		.send = umad_port_send,
+		.set_issm = umad_port_set_issm,
+		.close = umad_port_close,
+	};
+	struct umad_selector parsed;
+	struct umad_transport *u;
+
+	if (umad_selector_parse(&parsed, selector, e))
+		return NULL;
+	u = mem_zalloc(sizeof(*u));
+	u->port.ops = &ops;
+	u->loop = l;
+	u->events = *events;
+	u->selector = parsed;
+	u->retry = RETRY_MIN;
+	u->fd = u->issm_fd = -1;
+	list_init(&u->link);
+	u->timer = loop_timer_new(l, on_timer, u);
+	loop_timer_set(u->timer, 0);
+	umad_init();
+	return &u->port;
+}
