@@ -1,3 +1,8 @@
-text_src :=
-text_public :=
+text_src := \
+	sm/text/ibnet.c \
+	sm/text/ibnet_parse.c \
+	sm/text/ibnet_write.c \
+	sm/text/lfts.c \
+	sm/text/lines.c
+text_public := sm/text/ibnet.h sm/text/lfts.h
 text_pkgs :=

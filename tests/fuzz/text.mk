@@ -1,0 +1,3 @@
+fuzz_targets += fuzz_ibnet fuzz_lfts
+fuzz_ibnet_libs := text base
+fuzz_lfts_libs := text base

@@ -1,0 +1,3 @@
+unit_tests += test_ibnet
+test_ibnet_libs := text base
+test_ibnet_extra := -lcmocka
