@@ -71,7 +71,9 @@ cursor_u16(struct cursor *c)
 {
 	const uint8_t *p = cursor_take(c, 2);
 
-	return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
+	if (!p)
+		return 0;
+	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
 CURSOR_INLINE uint32_t
