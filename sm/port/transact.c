@@ -19,14 +19,9 @@
  * A target is in the ready list, or `parked` (it wants to ask, but its window is full: the answer
  * that makes room puts it back), or has nothing to ask.
  *
- * Time-outs. A first try waits for the smoothed answer time plus four deviations (RFC 6298's rule),
- * or twice the device's own answer time where that is more, at least `timeout_min`; later tries
- * wait for `timeout` in full, so a slow device is not given up for the speed of the others. The
- * transport is given that time and normally reports; our own deadline is a little later.
- *
- * Loss. One silent device says nothing about the fabric. The total window is halved only when at
- * least LOSS_TARGETS devices that answered before lose requests within one time-out, and these are
- * at least one in LOSS_SHARE of all; then not again until that time is over. A retry to a device
+ * Time-outs and windows are window.c's. A first try waits for the adapted time-out, later ones for
+ * `timeout` in full, so a slow device is not given up for the speed of the others. The transport is
+ * given that time and normally reports; our own deadline is a little later. A retry to a device
  * that is not known to live, and any second retry, does not count against the total window: dead
  * devices hold slots, but hold up nobody else.
  */
@@ -35,17 +30,14 @@
 #include <assert.h>
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/port/window.h"
 #include "sm/wire/cursor.h"
 #include "sm/wire/mad.h"
 
 #define SLOT_MAX 256		/* packaged ibsim deadlocks a little above */
 #define TARGET_WINDOW 4		/* of a new target */
-#define WINDOW_MIN 4		/* the total window never shrinks below */
 #define PUMP_LIMIT 64		/* sends in one turn of the loop */
-#define LOSS_TARGETS 3		/* devices that must lose requests before the window shrinks */
-#define LOSS_SHARE 32		/* and one in this many requests must be lost */
 #define BUSY_DELAY MSEC(1)	/* before a refused send is tried again */
-#define TIMEOUT_GROWTH 4	/* the adapted time-out is at most this many times `timeout` */
 #define MAD_TID 8		/* offsets in a MAD */
 #define SMP_DATA 64
 
@@ -70,16 +62,6 @@ struct slot {
 	bool exempt;			/* left out of the total window */
 };
 
-/* Losses seen within one time-out: what decides whether the fabric is overloaded. */
-struct loss {
-	monotime until;			/* end of the period */
-	uintptr_t seen[LOSS_TARGETS];	/* distinct targets, for comparison only */
-	unsigned targets;		/* how many of them */
-	unsigned lost;			/* tries lost by live targets */
-	unsigned answered;		/* answers in the period */
-	bool halved;			/* the window has shrunk in this period */
-};
-
 struct transact {
 	struct loop *loop;		/* borrowed */
 	struct port *port;		/* borrowed */
@@ -93,124 +75,13 @@ struct transact {
 	struct list free_slots;		/* oldest use first */
 	unsigned outstanding;		/* slots in use */
 	unsigned exempt;		/* of these, not counted against the window */
-	unsigned window;		/* present limit of outstanding - exempt */
-	unsigned grown;			/* answers at a full window since it last changed */
-	monotime rtt;			/* smoothed answer time, 0: none yet */
-	monotime rtt_var;		/* smoothed deviation */
-	struct loss loss;		/* of the present period */
+	struct window window;		/* limit of outstanding - exempt, and time-outs */
 	bool inside;			/* a handler runs and will pump */
 	bool active;			/* idle() is still to be called */
 	bool refused;			/* the port was busy; wait for the deadline timer */
 	struct transact_counters count;	/* for status */
 	struct slot slots[SLOT_MAX];	/* o.window_max of them are used */
 };
-
-/* ---- windows and answer times ---- */
-
-static unsigned
-target_limit(const struct transact *t, const struct transact_target *target)
-{
-	return target->window < t->o.target_max ? target->window : t->o.target_max;
-}
-
-static bool
-target_lives(const struct transact_target *target)
-{
-	return target->heard && !target->silent;
-}
-
-static void
-learn_rtt(struct transact *t, struct transact_target *target, monotime sample)
-{
-	monotime off = sample > t->rtt ? sample - t->rtt : t->rtt - sample;
-	uint32_t us = sample < SEC(1000) ? (uint32_t)(sample / 1000) : UINT32_MAX;
-
-	if (!t->rtt) {
-		t->rtt = sample > 0 ? sample : 1;
-		t->rtt_var = sample / 2;
-	} else {
-		t->rtt_var += (off - t->rtt_var) / 4;
-		t->rtt += (sample - t->rtt) / 8;
-	}
-	if (us > target->rtt_us)
-		target->rtt_us = us;
-	else
-		target->rtt_us -= (target->rtt_us - us) / 8;
-}
-
-static monotime
-first_timeout(const struct transact *t, const struct transact_target *target)
-{
-	monotime wait = t->rtt ? t->rtt + 4 * t->rtt_var : t->o.timeout;
-	monotime own = 2 * USEC(target->rtt_us);
-
-	if (wait < own)
-		wait = own;
-	if (wait > TIMEOUT_GROWTH * t->o.timeout)
-		wait = TIMEOUT_GROWTH * t->o.timeout;
-	return wait < t->o.timeout_min ? t->o.timeout_min : wait;
-}
-
-static void
-start_loss_period(struct transact *t, monotime now, const struct transact_target *target)
-{
-	if (now < t->loss.until)
-		return;
-	memset(&t->loss, 0, sizeof(t->loss));
-	t->loss.until = now + first_timeout(t, target);
-}
-
-static void
-note_target_loss(struct loss *loss, const struct transact_target *target)
-{
-	loss->lost++;
-	for (unsigned i = 0; i < loss->targets; i++)
-		if (loss->seen[i] == (uintptr_t)target)
-			return;
-	if (loss->targets < LOSS_TARGETS)
-		loss->seen[loss->targets++] = (uintptr_t)target;
-}
-
-/* A try went unanswered. */
-static void
-note_loss(struct transact *t, struct transact_target *target, monotime now)
-{
-	struct loss *loss = &t->loss;
-
-	target->window = 1;
-	target->answered = 0;
-	if (!target_lives(target))
-		return;
-	start_loss_period(t, now, target);
-	note_target_loss(loss, target);
-	if (loss->halved || loss->targets < LOSS_TARGETS ||
-	    loss->lost * LOSS_SHARE < loss->lost + loss->answered)
-		return;
-	loss->halved = true;
-	t->window = t->window / 2 > WINDOW_MIN ? t->window / 2 : WINDOW_MIN;
-	if (t->window > t->o.window_max)
-		t->window = t->o.window_max;
-	t->grown = 0;
-}
-
-static void
-note_answer(struct transact *t, struct transact_target *target)
-{
-	target->heard = true;
-	target->silent = 0;
-	if (++target->answered >= target->window) {
-		target->answered = 0;
-		if (target->window < t->o.target_max)
-			target->window++;
-	}
-	t->loss.answered++;
-	if (t->outstanding - t->exempt < t->window || t->window >= t->o.window_max)
-		return;
-	if (++t->grown >= t->window) {
-		t->grown = 0;
-		t->window++;
-	}
-}
 
 /* ---- slots ---- */
 
@@ -274,7 +145,7 @@ release_slot(struct transact *t, struct slot *s)
 	s->target = NULL;
 	t->outstanding--;
 	target->outstanding--;
-	if (target->parked && target->outstanding < target_limit(t, target)) {
+	if (target->parked && target->outstanding < window_target_limit(&t->window, target)) {
 		target->parked = false;
 		list_append(&t->ready, &target->link);
 	}
@@ -307,7 +178,7 @@ put_tid(uint8_t *mad, uint32_t tid)
 static void
 send_try(struct transact *t, struct slot *s, monotime now)
 {
-	monotime wait = first_timeout(t, s->target);
+	monotime wait = window_timeout(&t->window, s->target);
 	int rc;
 
 	if (s->tries && wait < t->o.timeout)
@@ -388,7 +259,7 @@ static bool
 has_room(const struct transact *t)
 {
 	return !t->refused && t->outstanding < t->o.window_max &&
-	       t->outstanding - t->exempt < t->window;
+	       t->outstanding - t->exempt < t->window.limit;
 }
 
 /* Let ready targets ask in turn while the windows have room; false if the limit ended it. */
@@ -406,7 +277,7 @@ pump_some(struct transact *t)
 		if (n >= PUMP_LIMIT)
 			return false;
 		list_remove(first);
-		target->parked = target->outstanding >= target_limit(t, target);
+		target->parked = target->outstanding >= window_target_limit(&t->window, target);
 		if (target->parked)
 			continue;
 		memset(&r, 0, sizeof(r));
@@ -460,10 +331,10 @@ expire_try(struct transact *t, struct slot *s, monotime now)
 		return;
 	}
 	if (!s->busy)
-		note_loss(t, target, now);
+		window_lost(&t->window, target, now);
 	if (s->tries < s->tries_max) {
 		list_remove(&s->link);
-		set_exempt(t, s, s->tries > 1 || !target_lives(target));
+		set_exempt(t, s, s->tries > 1 || !window_target_lives(target));
 		new_try(t, s, now);
 		return;
 	}
@@ -539,6 +410,7 @@ take_answer(struct transact *t, const struct mad_header *h, const struct port_ma
 	struct slot *s = find_slot(t, h->tid);
 	uint16_t generation = (uint16_t)(h->tid >> 16);
 	monotime now;
+	bool full;
 
 	if (!s) {
 		t->count.unsolicited++;
@@ -550,10 +422,11 @@ take_answer(struct transact *t, const struct mad_header *h, const struct port_ma
 	}
 	now = loop_now(t->loop);
 	if (generation == s->generation)
-		learn_rtt(t, s->target, now - s->sent);
+		window_rtt(&t->window, s->target, now - s->sent);
 	else if (generation == s->first)
-		learn_rtt(t, s->target, now - s->started);
-	note_answer(t, s->target);
+		window_rtt(&t->window, s->target, now - s->started);
+	full = t->outstanding - t->exempt >= t->window.limit;
+	window_answer(&t->window, s->target, full, now);
 	if (h->status & MAD_STATUS_BUSY && s->tries < s->tries_max && !s->unsent) {
 		s->busy = true;
 		list_remove(&s->link);
@@ -620,7 +493,8 @@ transact_new(struct loop *l, struct port *p, const struct transact_options *o,
 	t->o.window_max = bounded(o->window_max, 1, SLOT_MAX);
 	t->o.target_max = bounded(o->target_max, 1, 64);
 	t->o.retries = bounded(o->retries, 0, 15);
-	t->window = bounded(o->window_start, 1, t->o.window_max);
+	t->o.window_start = bounded(o->window_start, 1, t->o.window_max);
+	window_init(&t->window, &t->o);
 	t->timer_at = MONOTIME_NEVER;
 	t->deadline = loop_timer_new(l, on_deadline, t);
 	t->turn = loop_timer_new(l, on_turn, t);
@@ -706,11 +580,11 @@ transact_counters(const struct transact *t)
 monotime
 transact_rtt(const struct transact *t)
 {
-	return t->rtt;
+	return t->window.rtt;
 }
 
 unsigned
 transact_window(const struct transact *t)
 {
-	return t->window;
+	return t->window.limit;
 }

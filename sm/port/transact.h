@@ -15,8 +15,9 @@
  * turn and calls next() for one request. Nothing is queued, so a request is made from the newest
  * knowledge and a backlog costs no memory.
  *
- * Windows: a total one (starts at `window_start`, grows with answers, halves on loss, never over
- * `window_max`) and one per target (starts at 4, grows to `target_max`, shrinks to 1 on loss).
+ * Windows: a total one (starts at `window_start`, grows while that raises the rate of answers,
+ * halves on loss, never over `window_max`) and one per target (starts at 4, grows to `target_max`,
+ * shrinks to 1 on loss).
  * A request is tried 1 + `retries` times, each with a TID of its own, `timeout` apart (the first
  * wait is adapted to the answer times seen: never under `timeout_min`), then done() gets
  * ERR_TIMEOUT. A target all of whose outstanding requests time out in full delays nobody else.
