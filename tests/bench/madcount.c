@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts the MADs that a program sends, whichever program it is: preloaded before the simulator's
+ * library, it stands in front of libibumad's umad_send() and adds one to a cell of the file named
+ * by WEFT_MADCOUNT, an array of 256 attributes x 4 methods that the test maps or reads meanwhile.
+ * What a program repeats after a time-out counts again if the program sends it again; repeats of
+ * the kernel (or the simulator, which makes none) are not seen. Answers (TrapRepress, GetResp) are
+ * counted as method 0: they are no requests.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ATTRIBUTES 256
+#define METHODS 4
+/* Offsets of common MAD header fields (IBA 13.4.3). */
+#define MAD_METHOD 3
+#define MAD_ATTRIBUTE 16
+
+typedef int (*send_fn)(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
+void *
+umad_get_mad(void *umad);
+int
+umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
+
+static _Atomic uint64_t *cells;		/* the mapped file, NULL: nothing is counted */
+static send_fn real_send;
+
+static void __attribute__((constructor))
+madcount_open(void)
+{
+	const char *path = getenv("WEFT_MADCOUNT");
+	size_t size = ATTRIBUTES * METHODS * sizeof(*cells);
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+	void *p;
+
+	if (fd < 0)
+		return;
+	if (!ftruncate(fd, (off_t)size)) {
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		cells = p == MAP_FAILED ? NULL : p;
+	}
+	close(fd);
+}
+
+static void
+count(const uint8_t *mad)
+{
+	unsigned attribute = (unsigned)mad[MAD_ATTRIBUTE] << 8 | mad[MAD_ATTRIBUTE + 1];
+	unsigned method = mad[MAD_METHOD];
+
+	if (attribute >= ATTRIBUTES)
+		attribute = ATTRIBUTES - 1;
+	if (method >= METHODS)
+		method = 0;
+	atomic_fetch_add_explicit(&cells[attribute * METHODS + method], 1, memory_order_relaxed);
+}
+
+int
+umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+{
+	if (!real_send)
+		*(void **)&real_send = dlsym(RTLD_NEXT, "umad_send");
+	if (!real_send)
+		return -1;
+	if (cells)
+		count(umad_get_mad(umad));
+	return real_send(fd, agent, umad, length, timeout_ms, retries);
+}

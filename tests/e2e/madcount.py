@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the counters that tests/bench/madcount.c keeps in a file while a program runs under it."""
+import os
+import struct
+
+GET, SET = 1, 2
+ATTRIBUTES = {0x10: "NodeDescription", 0x11: "NodeInfo", 0x12: "SwitchInfo", 0x14: "GUIDInfo",
+              0x15: "PortInfo", 0x16: "P_KeyTable", 0x17: "SLtoVLMappingTable",
+              0x18: "VLArbitrationTable", 0x19: "LinearForwardingTable",
+              0x1b: "MulticastForwardingTable", 0x20: "SMInfo"}
+CELL = struct.Struct("=Q")
+ROWS = 256          # attributes, the last for all that are higher; columns are methods 0..3
+
+
+class Counter:
+    def __init__(self, folder, name="madcount"):
+        self.path = os.path.join(folder, name)
+        with open(self.path, "wb") as f:
+            f.write(bytes(ROWS * 4 * CELL.size))
+
+    def table(self):
+        """{(method, attribute): sent}"""
+        with open(self.path, "rb") as f:
+            data = f.read()
+        out = {}
+        for i in range(ROWS * 4):
+            (n,) = CELL.unpack_from(data, i * CELL.size)
+            if n:
+                out[(i % 4, i // 4)] = n
+        return out
+
+    def total(self):
+        return sum(self.table().values())
+
+    def sets(self, attribute):
+        return sum(n for (method, a), n in self.table().items()
+                   if method == SET and ATTRIBUTES.get(a) == attribute)
+
+    def lines(self):
+        word = {GET: "Get", SET: "Set"}
+        return ["%8d %s(%s)" % (n, word.get(m, m), ATTRIBUTES.get(a, hex(a)))
+                for (m, a), n in sorted(self.table().items(), key=lambda x: -x[1])]
