@@ -258,6 +258,13 @@ random_bytes(uint8_t *to, size_t size)
 		to[i] = (uint8_t)(test_random() >> 24);
 }
 
+/* One bit of a big-endian bit string; the slow and obvious way. */
+static inline unsigned
+bit_at(const uint8_t *data, size_t at)
+{
+	return data[at / 8] >> (7 - at % 8) & 1u;
+}
+
 /* A value of the field's width; now and then with all its bits set or none. */
 static inline uint64_t
 random_value(const struct field *f)
