@@ -1,3 +1,9 @@
-unit_tests += test_base
+unit_tests += test_base test_base_text test_base_log test_base_loop
 test_base_libs := base
 test_base_extra := -lcmocka
+test_base_text_libs := base
+test_base_text_extra := -lcmocka -ljansson
+test_base_log_libs := base
+test_base_log_extra := -lcmocka
+test_base_loop_libs := base
+test_base_loop_extra := -lcmocka
