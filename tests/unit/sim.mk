@@ -1,0 +1,3 @@
+unit_tests += test_generate
+test_generate_libs := sim text wire base
+test_generate_extra := -lcmocka

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "sim/generate.h"
+#include "sm/base/map.h"
+
+/*
+ * Generated fabrics against counts and cables worked out by hand. make() takes the recipe as one
+ * string.
+ */
+static struct ibnet *
+try(const char *recipe, const struct generate_options *o, struct error *e)
+{
+	char text[128], *words[8], *save = NULL;
+	unsigned n = 0;
+	struct ibnet *net;
+
+	snprintf(text, sizeof(text), "%s", recipe);
+	for (char *w = strtok_r(text, " ", &save); w && n < 8; w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
+	generate(&net, words[0], n - 1, words + 1, o, e);
+	return net;
+}
+
+static struct ibnet *
+make(const char *recipe)
+{
+	struct generate_options o = { 0 };
+	struct error e = { 0 };
+	struct ibnet *net = try(recipe, &o, &e);
+
+	if (!net)
+		fail_msg("%s: %s", recipe, e.text);
+	return net;
+}
+
+static unsigned
+hosts_of(const struct ibnet *net)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < net->nnodes; i++)
+		n += net->nodes[i].type == IBNET_CA;
+	return n;
+}
+
+static bool
+connected(const struct ibnet *net)
+{
+	uint32_t *queue = calloc(net->nnodes, sizeof(*queue)), head = 0, tail = 1;
+	bool *seen = calloc(net->nnodes, sizeof(*seen));
+
+	assert_non_null(queue);
+	assert_non_null(seen);
+	seen[0] = true;
+	while (head < tail) {
+		const struct ibnet_node *n = &net->nodes[queue[head++]];
+
+		for (unsigned p = 1; p <= n->nports; p++) {
+			uint32_t peer = n->ports[p].peer;
+
+			if (peer != IBNET_NONE && !seen[peer]) {
+				seen[peer] = true;
+				queue[tail++] = peer;
+			}
+		}
+	}
+	free(queue);
+	free(seen);
+	return tail == net->nnodes;
+}
+
+static void
+check_counts(const char *recipe, unsigned hosts, unsigned switches, unsigned links)
+{
+	struct ibnet *net = make(recipe);
+
+	assert_int_equal(hosts_of(net), hosts);
+	assert_int_equal(net->nnodes, hosts + switches);
+	assert_int_equal(net->nlinks, links);
+	assert_true(connected(net));
+	assert_int_equal(net->nodes[0].type, IBNET_CA);
+	ibnet_free(net);
+}
+
+static void
+test_counts(void **state)
+{
+	(void)state;
+	/* K^3/4 hosts, 5K^2/4 switches, 3K^3/4 cables. */
+	check_counts("ft3 2", 2, 5, 6);
+	check_counts("ft3 8", 128, 80, 384);
+	check_counts("ft3 16", 1024, 320, 3072);
+	check_counts("ft3 32", 8192, 1280, 24576);
+	check_counts("ft2 4 2 5 3", 20, 6, 20 + 4 * 2 * 3);
+	check_counts("ft2 4 2 5", 20, 6, 20 + 4 * 2);
+	check_counts("torus 4 4 4 2", 128, 64, 128 + 3 * 64);
+	check_counts("torus 2 3 1 1", 6, 6, 6 + 6 + 6);
+	check_counts("mesh 2 3 1 1", 6, 6, 6 + 3 + 4);
+	check_counts("mesh 3 3 3 0", 0, 27, 3 * 2 * 9);
+	/* A group: A(A-1)/2 cables; among groups: G*A*H/2 when all are used. */
+	check_counts("dragonfly 4 2 2 9", 72, 36, 72 + 9 * 6 + 36);
+	check_counts("random 1 0 2 1", 2, 1, 2);
+}
+
+static uint32_t
+node(const struct ibnet *net, const char *name)
+{
+	uint32_t i = ibnet_find(net, name);
+
+	if (i == IBNET_NONE)
+		fail_msg("no node %s", name);
+	return i;
+}
+
+static void
+check_cable(const struct ibnet *net, const char *a, unsigned aport, const char *b, unsigned bport)
+{
+	const struct ibnet_port *p = &net->nodes[node(net, a)].ports[aport];
+
+	assert_int_equal(p->peer, node(net, b));
+	assert_int_equal(p->peer_port, bport);
+	assert_int_equal(net->nodes[p->peer].ports[bport].peer, node(net, a));
+}
+
+static void
+test_ft3(void **state)
+{
+	struct ibnet *net = make("ft3 4");
+
+	(void)state;
+	check_cable(net, "L1_0", 1, "H1_0_0", 1);
+	check_cable(net, "L1_0", 2, "H1_0_1", 1);
+	check_cable(net, "L1_0", 3, "A1_0", 1);
+	check_cable(net, "L1_1", 4, "A1_1", 2);
+	check_cable(net, "C1", 2, "A1_0", 4);
+	check_cable(net, "C2", 4, "A3_1", 3);
+	assert_int_equal(net->nodes[node(net, "H0_0_1")].guid, 0x100002);
+	assert_int_equal(net->nodes[node(net, "H0_0_1")].ports[1].guid, 0x100003);
+	assert_int_equal(net->nodes[0].ports[1].speed, SPEED_EDR);
+	assert_int_equal(net->nodes[0].ports[1].width, LINK_4X);
+	ibnet_free(net);
+}
+
+static void
+test_grid(void **state)
+{
+	struct ibnet *net = make("torus 3 3 1 1");
+
+	(void)state;
+	check_cable(net, "T0_0_0", 1, "H0_0_0_0", 1);
+	check_cable(net, "T0_0_0", 2, "T1_0_0", 2);
+	check_cable(net, "T2_1_0", 4, "T0_1_0", 4);
+	ibnet_free(net);
+	net = make("mesh 3 1 1 1");
+	check_cable(net, "T0_0_0", 2, "T1_0_0", 2);
+	check_cable(net, "T1_0_0", 3, "T2_0_0", 2);
+	assert_int_equal(net->nodes[node(net, "T2_0_0")].ports[3].peer, IBNET_NONE);
+	ibnet_free(net);
+}
+
+/* In a full dragonfly every pair of groups has exactly one cable. */
+static void
+test_dragonfly(void **state)
+{
+	struct ibnet *net = make("dragonfly 4 2 2 9");
+	unsigned cables[9][9] = { { 0 } };
+
+	(void)state;
+	for (uint32_t i = 0; i < net->nnodes; i++) {
+		const struct ibnet_node *n = &net->nodes[i];
+		unsigned from, to;
+
+		if (sscanf(n->name, "D%u", &from) != 1)
+			continue;
+		assert_int_equal(n->nports, 2 + 3 + 2);
+		for (unsigned p = 1; p <= n->nports; p++)
+			if (sscanf(net->nodes[n->ports[p].peer].name, "D%u", &to) == 1)
+				cables[from][to]++;
+	}
+	for (unsigned a = 0; a < 9; a++)
+		for (unsigned b = 0; b < 9; b++)
+			assert_int_equal(cables[a][b], a == b ? 4 * 3 : 1);
+	ibnet_free(net);
+}
+
+static void
+test_random(void **state)
+{
+	struct ibnet *a, *b, *c;
+	struct buf ta = { 0 }, tb = { 0 }, tc = { 0 };
+
+	(void)state;
+	a = make("random 60 4 1 7");
+	b = make("random 60 4 1 7");
+	c = make("random 60 4 1 8");
+	assert_true(connected(a));
+	assert_true(connected(c));
+	assert_int_equal(hosts_of(a), 60);
+	/* At most two switches of a simple graph can be left with a free port pair. */
+	assert_in_range(a->nlinks, 60 + 60 * 4 / 2 - 4, 60 + 60 * 4 / 2);
+	ibnet_write(&ta, a);
+	ibnet_write(&tb, b);
+	ibnet_write(&tc, c);
+	assert_string_equal(ta.data, tb.data);
+	assert_true(strcmp(ta.data, tc.data) != 0);
+	ibnet_free(a);
+	ibnet_free(b);
+	ibnet_free(c);
+	buf_free(&ta);
+	buf_free(&tb);
+	buf_free(&tc);
+	for (unsigned seed = 0; seed < 50; seed++) {
+		char recipe[32];
+
+		snprintf(recipe, sizeof(recipe), "random 9 2 1 %u", seed);
+		a = make(recipe);
+		assert_true(connected(a));
+		ibnet_free(a);
+	}
+}
+
+static void
+test_shuffle(void **state)
+{
+	struct generate_options o = { .shuffle_guids = true, .seed = 5, .speed = SPEED_NDR };
+	struct error e = { 0 };
+	struct ibnet *net = try("ft3 4", &o, &e), *plain = make("ft3 4");
+	unsigned moved = 0;
+	struct map guids = { 0 };
+
+	(void)state;
+	assert_non_null(net);
+	assert_int_equal(net->nodes[0].ports[1].speed, SPEED_NDR);
+	for (uint32_t i = 0; i < net->nnodes; i++) {
+		const struct ibnet_node *n = &net->nodes[i];
+
+		moved += n->guid != plain->nodes[i].guid;
+		assert_string_equal(n->name, plain->nodes[i].name);
+		assert_int_equal(map_get(&guids, n->guid), MAP_NONE);
+		map_set(&guids, n->guid, i);
+		if (n->type == IBNET_CA)
+			assert_int_equal(n->ports[1].guid, n->guid + 1);
+	}
+	for (uint32_t i = 0; i < plain->nnodes; i++)
+		assert_int_not_equal(map_get(&guids, plain->nodes[i].guid), MAP_NONE);
+	assert_in_range(moved, 25, 36);
+	map_free(&guids);
+	ibnet_free(net);
+	ibnet_free(plain);
+}
+
+static void
+refuse(const char *recipe, const char *message)
+{
+	struct generate_options o = { 0 };
+	struct error e = { 0 };
+
+	assert_null(try(recipe, &o, &e));
+	assert_string_equal(e.text, message);
+}
+
+static void
+test_refused(void **state)
+{
+	(void)state;
+	refuse("ft3 5", "ft3 takes an even number of ports of at least 2, not 5");
+	refuse("ft3", "ft3 takes the numbers K");
+	refuse("ft3 58", "that makes 52983 nodes, but a subnet has LIDs for 49151");
+	refuse("torus 65535 65535 65535 65535",
+	       "that makes 18445899648779419648 nodes, but a subnet has LIDs for 49151");
+	refuse("ft2 255 1 1", "that takes switches of 255 ports, but 254 is the most");
+	refuse("ft2 1 1 x",
+	       "ft2 takes the numbers LEAVES SPINES HOSTS [PARALLEL] of 0 to 65535 each, "
+	       "not \"x\"");
+	refuse("tours 1 1 1 1", "there is no fabric of type \"tours\"; did you mean torus?");
+	refuse("dragonfly 2 1 1 9",
+	       "a group has 2 global cables, too few to reach 8 other groups");
+	refuse("random 5 5 1 1", "5 switches have at most 4 neighbours each, not 5");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_ft3),
+		cmocka_unit_test(test_grid),
+		cmocka_unit_test(test_dragonfly),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_shuffle),
+		cmocka_unit_test(test_refused),
+	};
+
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
