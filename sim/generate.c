@@ -417,9 +417,13 @@ to_ibnet(struct plan *p, const struct generate_options *o)
 {
 	struct rng rng = { o->seed };
 	struct ibnet *net = ibnet_new();
-	uint64_t *hosts = guids_new(p->region, p->nnodes, 0x100000, 2, o->shuffle_guids, &rng);
-	uint64_t *switches = guids_new(p->region, p->nnodes, 0x200000, 1, o->shuffle_guids, &rng);
+	uint64_t *hosts, *switches;
+	size_t nhosts = 0;
 
+	for (size_t i = 0; i < p->nnodes; i++)
+		nhosts += p->nodes[i].host;
+	hosts = guids_new(p->region, nhosts, 0x100000, 2, o->shuffle_guids, &rng);
+	switches = guids_new(p->region, p->nnodes - nhosts, 0x200000, 1, o->shuffle_guids, &rng);
 	for (size_t i = 0; i < p->nnodes; i++)
 		if (p->nodes[i].host)
 			p->nodes[i].index = ibnet_add(net, IBNET_CA, 1, *hosts++, p->nodes[i].name,
