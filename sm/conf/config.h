@@ -76,7 +76,7 @@ struct config {
 	const char *state;		/* path of the state file, ":memory:" for none */
 	struct {
 		const char *socket;	/* path */
-		const char *group;	/* group that may connect, NULL: root (and the daemon's user) only */
+		const char *group;	/* that may connect; NULL: only root and the daemon's user */
 	} control;
 	struct {
 		enum log_level level;
@@ -101,7 +101,7 @@ void
 config_free(struct config *c);		/* NULL is allowed */
 
 /* The smallest (earliest) stage among the options that differ; for each difference fn (may be
- * NULL) gets "subnets[0].lmc" and old and new value as text. */
+ * NULL) gets "subnets[0].lmc" and old and new value as text. Keys are shown as "(hidden)". */
 typedef void (*config_diff_fn)(void *arg, const char *option, const char *old_value,
 			       const char *new_value, enum config_stage stage);
 enum config_stage
@@ -120,6 +120,9 @@ struct name_map;
 
 struct name_map *
 name_map_load(const char *path, struct error *e);
+/* The same from memory; for tests and fuzzing. */
+struct name_map *
+name_map_parse(const char *text, size_t len, const char *name, struct error *e);
 const char *
 name_map_get(const struct name_map *m, uint64_t guid);	/* NULL if absent, or m is NULL */
 void

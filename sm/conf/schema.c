@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/conf/schema.h"
+
+#include <ctype.h>
+#include <string.h>
+#include "sm/base/frame.h"
+#include "sm/base/text.h"
+
+/*
+ * The options themselves, and the checks of those that are texts. Constant data; whatever a row
+ * says holds at once for the parser, the printer, the comparison at reload and the manual page.
+ *
+ * Ranges of fields that go to devices are those of PortInfo, SwitchInfo and SMInfo (IBA volume 1,
+ * 14.2.5). Initial values follow what subnet managers commonly use, so that a new one changes
+ * little on a fabric that is up.
+ */
+#define MSEC_U(n) ((uint64_t)MSEC(n))
+#define HOUR_U(n) ((uint64_t)SEC(3600) * (n))
+#define IN_CONFIG(field) offsetof(struct config, field)
+#define IN_SUBNET(field) offsetof(struct config_subnet, field)
+
+static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
+static const char *const fallback_words[] = { "warn", "refuse", NULL };
+static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
+/* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
+static const char *const engine_words[] = { "minhop", "updn", NULL };
+static const char *const later_engines[] = {
+	"auto", "dfsssp", "dnup", "dor", "dragonfly", "fattree", "file", "ftree", "lash", "nue",
+	"sssp", "torus", "torus-2qos", NULL,
+};
+
+/* A word alone is more often a misspelt keyword than a file in the working directory. */
+static const char *
+check_path(struct region *r, const char *s)
+{
+	(void)r;
+	return strchr(s, '/') && strlen(s) < 4096 ? s : NULL;
+}
+
+static const char *
+check_socket(struct region *r, const char *s)
+{
+	return strlen(s) <= 107 ? check_path(r, s) : NULL;	/* sun_path of unix(7) */
+}
+
+static const char *
+check_state(struct region *r, const char *s)
+{
+	return strcmp(s, ":memory:") == 0 ? s : check_path(r, s);
+}
+
+static const char *
+check_log(struct region *r, const char *s)
+{
+	if (strcmp(s, "journal") == 0 || strcmp(s, "stderr") == 0)
+		return s;
+	return check_path(r, s);
+}
+
+/* Directory services allow nearly anything, blanks and backslashes included. */
+static const char *
+check_group(struct region *r, const char *s)
+{
+	unsigned char first = (unsigned char)*s;
+
+	(void)r;
+	if (!isalpha(first) && first != '_' && first < 0x80)
+		return NULL;
+	return strlen(s) < 256 && !strpbrk(s, ":,/") ? s : NULL;
+}
+
+static const char *
+check_name(struct region *r, const char *s)
+{
+	static const char letters[] = "-abcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t len = strlen(s);
+
+	(void)r;
+	return len >= 1 && len <= 31 && *s != '-' && strspn(s, letters) == len ? s : NULL;
+}
+
+/* One way to write each port, so that comparing texts finds a port that is named twice. */
+static const char *
+check_port(struct region *r, const char *s)
+{
+	const char *colon = strchr(s, ':');
+	uint64_t n;
+
+	if (strcmp(s, "auto") == 0)
+		return s;
+	if (guid_parse(s, &n))
+		return n ? region_printf(r, "0x%016llx", (unsigned long long)n) : NULL;
+	if (!colon || colon == s || colon - s > 63 || strpbrk(s, "/ "))
+		return NULL;
+	if (!isdigit((unsigned char)colon[1]) || !number_parse(colon + 1, 1, 254, &n))
+		return NULL;
+	return region_printf(r, "%.*s:%u", (int)(colon - s), s, (unsigned)n);
+}
+
+const struct option schema_root[] = {
+	{
+		.name = "state", .type = OPTION_TEXT, .initial = "/var/lib/weft/weft.db",
+		.check = check_state, .form = "a path with a / in it, or :memory:",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(state),
+		.help = "File that keeps what must survive a restart: which LID belongs to which "
+			"GUID, and the latest events. With :memory: nothing is kept.",
+	}, {
+		.name = "control.socket", .type = OPTION_TEXT, .initial = FRAME_DEFAULT_SOCKET,
+		.check = check_socket,
+		.form = "a path with a / in it, of at most 107 bytes",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(control.socket),
+		.help = "Socket that the weft command connects to.",
+	}, {
+		.name = "control.group", .type = OPTION_TEXT, .initial = "null",
+		.check = check_group, .form = "the name of a group, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(control.group),
+		.help = "Group whose members may use the socket. Without one only root and the "
+			"user of the daemon may.",
+	}, {
+		.name = "log.level", .type = OPTION_WORD, .initial = "notice", .words = level_words,
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(log.level),
+		.help = "The least important messages that are still written.",
+	}, {
+		.name = "log.to", .type = OPTION_TEXT, .initial = "journal", .check = check_log,
+		.form = "journal, stderr, or a path with a / in it",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(log.to),
+		.help = "Where messages go. A file is appended to.",
+	}, {
+		.name = "names", .type = OPTION_TEXT, .initial = "null", .check = check_path,
+		.form = "a path with a / in it, or null",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(names),
+		.help = "File of lines with a GUID and a name in double quotes: node names that "
+			"replace what devices call themselves.",
+	}, {
+		.name = "threads", .type = OPTION_NUMBER, .max = 64, .initial = "0",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(threads),
+		.help = "Threads that compute and prove a routing; 0 takes one for each core.",
+	}, {
+		.name = "subnets", .type = OPTION_SUBNETS, .initial = "[{name: default}]",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(subnets),
+		.help = "The subnets to manage: a list of maps, one for each local port.",
+	},
+	{ .name = NULL },
+};
+
+const struct option schema_subnet[] = {
+	{
+		.name = "name", .type = OPTION_TEXT, .initial = "default", .check = check_name,
+		.form = "1 to 31 of a-z, 0-9, _ and -, not starting with -",
+		.stage = STAGE_RESTART, .offset = IN_SUBNET(name),
+		.help = "What messages and commands call this subnet. No two may share a name.",
+	}, {
+		.name = "port", .type = OPTION_TEXT, .initial = "auto", .check = check_port,
+		.form = "auto, DEVICE:PORT such as mlx5_0:1, or a port GUID",
+		.stage = STAGE_RESTART, .offset = IN_SUBNET(port),
+		.help = "The local port that is connected to the subnet; auto takes the first "
+			"InfiniBand port, and is for a single subnet.",
+	}, {
+		.name = "prefix", .type = OPTION_NUMBER64, .min = 1, .max = 0xfeffffffffffffff,
+		.initial = "0xfe80000000000000",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(prefix),
+		.help = "GID prefix of the subnet. Subnets that a router connects need different "
+			"ones.",
+	}, {
+		.name = "priority", .type = OPTION_NUMBER, .max = 15, .initial = "0",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(priority),
+		.help = "Among several subnet managers the one with the highest priority is "
+			"master; among equals the one with the lowest GUID.",
+	}, {
+		.name = "m_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
+		.initial = "0x0", .stage = STAGE_RESTART, .offset = IN_SUBNET(m_key),
+		.help = "Management key that every device asks for; 0 is none. Keep the file "
+			"from other users when you set it.",
+	}, {
+		.name = "sm_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
+		.initial = "0x1", .stage = STAGE_LIVE, .offset = IN_SUBNET(sm_key),
+		.help = "Key that subnet managers of one subnet share; a manager with another "
+			"one is not trusted.",
+	}, {
+		.name = "m_key_lease", .type = OPTION_NUMBER, .max = 65535, .initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(m_key_lease),
+		.help = "Seconds after which a device that was asked with a wrong management "
+			"key, and does not hear from its manager, gives up protection; 0 is "
+			"never. It must be longer than sweep_interval.",
+	}, {
+		.name = "m_key_protect", .type = OPTION_NUMBER, .max = 3, .initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(m_key_protect),
+		.help = "Protection level of the management key. At 0 and 1 others can read, at "
+			"2 and 3 they cannot. It needs an m_key.",
+	}, {
+		.name = "lmc", .type = OPTION_NUMBER, .max = 7, .initial = "0",
+		.stage = STAGE_LIDS, .offset = IN_SUBNET(lmc),
+		.help = "Every host port gets 2 to this power LIDs, and as many paths.",
+	}, {
+		.name = "sweep_interval", .type = OPTION_DURATION, .min = MSEC_U(100),
+		.max = HOUR_U(24), .zero = true, .initial = "10s",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(sweep_interval),
+		.help = "Time between two light sweeps, which ask each switch whether a port "
+			"changed; 0 is never.",
+	}, {
+		.name = "standby_poll", .type = OPTION_DURATION, .min = MSEC_U(100),
+		.max = HOUR_U(1), .initial = "10s",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(standby_poll),
+		.help = "As standby: time between two questions to the master.",
+	}, {
+		.name = "standby_retries", .type = OPTION_NUMBER, .min = 1, .max = 100,
+		.initial = "4", .stage = STAGE_LIVE, .offset = IN_SUBNET(standby_retries),
+		.help = "As standby: questions without an answer before it takes over.",
+	}, {
+		.name = "routing.engines", .type = OPTION_WORDS, .initial = "[minhop, updn]",
+		.words = engine_words, .later = later_engines,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
+		.help = "Routing engines in order of preference. The first whose result is "
+			"proved to reach every destination without loops and credit loops is "
+			"used.",
+	}, {
+		.name = "routing.fallback", .type = OPTION_WORD, .initial = "warn",
+		.words = fallback_words,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.fallback),
+		.help = "When an engine fails: warn and try the next one, or refuse and keep the "
+			"tables that the devices hold.",
+	}, {
+		.name = "routing.roots", .type = OPTION_GUIDS, .min = 1, .max = UINT64_MAX,
+		.initial = "[]", .stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.roots),
+		.count = IN_SUBNET(routing.nroots),
+		.help = "GUIDs of the switches at the top of the tree, for engines that rank "
+			"switches. Without any they are found.",
+	}, {
+		.name = "max_op_vls", .type = OPTION_NUMBER, .min = 1, .max = 15, .initial = "8",
+		.words = vl_words, .stage = STAGE_PUSH, .offset = IN_SUBNET(max_op_vls),
+		.help = "Data virtual lanes that a link operates at most. Both of its ends must "
+			"support them.",
+	}, {
+		.name = "max_smps", .type = OPTION_NUMBER, .min = 1, .max = 256, .initial = "256",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(max_smps),
+		.help = "Management packets that may wait for an answer at one time. The number "
+			"in use adapts itself and stays below.",
+	}, {
+		.name = "max_smps_per_device", .type = OPTION_NUMBER, .min = 1, .max = 64,
+		.initial = "16", .stage = STAGE_LIVE, .offset = IN_SUBNET(max_smps_per_device),
+		.help = "The same for a single device.",
+	}, {
+		.name = "timeout", .type = OPTION_DURATION, .min = MSEC_U(1), .max = MSEC_U(60000),
+		.initial = "200ms", .stage = STAGE_LIVE, .offset = IN_SUBNET(timeout),
+		.help = "How long an answer is waited for before the next try.",
+	}, {
+		.name = "retries", .type = OPTION_NUMBER, .max = 15, .initial = "3",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(retries),
+		.help = "Further tries after the first.",
+	}, {
+		.name = "packet_life_time", .type = OPTION_NUMBER, .max = 31, .initial = "18",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(packet_life_time),
+		.help = "SwitchInfo LifeTimeValue: a packet is dropped after 4.096 us times 2 to "
+			"this power in a switch; above 19 never.",
+	}, {
+		.name = "subnet_timeout", .type = OPTION_NUMBER, .max = 31, .initial = "18",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(subnet_timeout),
+		.help = "PortInfo SubnetTimeOut: a port sends traps no faster than one in 4.096 "
+			"us times 2 to this power, and hosts reckon with this delay.",
+	}, {
+		.name = "hoq_life", .type = OPTION_NUMBER, .max = 31, .initial = "18",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(hoq_life),
+		.help = "PortInfo HOQLife between switches: a packet at the head of a queue is "
+			"dropped after 4.096 us times 2 to this power; above 19 never.",
+	}, {
+		.name = "leaf_hoq_life", .type = OPTION_NUMBER, .max = 31, .initial = "16",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(leaf_hoq_life),
+		.help = "The same towards hosts.",
+	}, {
+		.name = "vl_stall_count", .type = OPTION_NUMBER, .max = 7, .initial = "7",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(vl_stall_count),
+		.help = "PortInfo VLStallCount between switches: packets dropped in a row before "
+			"a lane drops all for a while.",
+	}, {
+		.name = "leaf_vl_stall_count", .type = OPTION_NUMBER, .max = 7,
+		.initial = "7", .stage = STAGE_PUSH, .offset = IN_SUBNET(leaf_vl_stall_count),
+		.help = "The same towards hosts.",
+	}, {
+		.name = "local_phy_errors", .type = OPTION_NUMBER, .max = 15, .initial = "8",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(local_phy_errors),
+		.help = "PortInfo LocalPhyErrors: physical errors that make a port report local "
+			"link integrity errors.",
+	}, {
+		.name = "overrun_errors", .type = OPTION_NUMBER, .max = 15, .initial = "8",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(overrun_errors),
+		.help = "PortInfo OverrunErrors: buffer overruns that make a port report "
+			"excessive overruns.",
+	}, {
+		.name = "sm_sl", .type = OPTION_NUMBER, .max = 15, .initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_SUBNET(sm_sl),
+		.help = "Service level that ports use towards the subnet manager.",
+	}, {
+		.name = "client_reregister", .type = OPTION_BOOL, .initial = "true",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(client_reregister),
+		.help = "Ask hosts to register their groups and services again when this manager "
+			"cannot know them.",
+	}, {
+		.name = "accept_handover", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(accept_handover),
+		.help = "Become master when the present one offers it.",
+	}, {
+		.name = "refuse_if_master", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(refuse_if_master),
+		.help = "Exit when another subnet manager is in charge, rather than stand by.",
+	},
+	{ .name = NULL },
+};
+
+const struct option *
+schema_find(const struct option *table, const char *name)
+{
+	for (const struct option *o = table; o->name; o++) {
+		if (strcmp(o->name, name) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+bool
+schema_is_group(const struct option *table, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const struct option *o = table; o->name; o++) {
+		if (strncmp(o->name, name, len) == 0 && o->name[len] == '.')
+			return true;
+	}
+	return false;
+}
+
+const char **
+schema_words(struct region *r, const struct option *table, const char *prefix)
+{
+	size_t len = strlen(prefix), rows = 0, n = 0;
+	const char **words;
+
+	while (table[rows].name)
+		rows++;
+	words = region_array(r, rows + 1, sizeof(*words));
+	for (const struct option *o = table; o->name; o++) {
+		char *word;
+
+		if (strncmp(o->name, prefix, len) != 0)
+			continue;
+		word = region_strdup(r, o->name + len);
+		word[strcspn(word, ".")] = '\0';
+		if (!n || strcmp(words[n - 1], word) != 0)	/* rows of a group stand together */
+			words[n++] = word;
+	}
+	return words;
+}
