@@ -47,6 +47,7 @@ struct ctl;
 /*
  * Listen on `path` (mode 0660 and group `group` if given, else 0600; the directory is made if its
  * parent exists). A dead socket file is replaced, a live one is ERR_EXISTS. `host` is borrowed.
+ * `path` NULL: no socket, for ctl_feed() on a virtual loop.
  */
 struct ctl *
 ctl_new(struct loop *l, const char *path, const char *group, const struct ctl_host *host,

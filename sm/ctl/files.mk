@@ -1,4 +1,16 @@
 ctl_src := \
-	sm/ctl/ctl.c
+	sm/ctl/client.c \
+	sm/ctl/cmd_admin.c \
+	sm/ctl/cmd_check.c \
+	sm/ctl/cmd_events.c \
+	sm/ctl/cmd_path.c \
+	sm/ctl/cmd_routes.c \
+	sm/ctl/cmd_show.c \
+	sm/ctl/cmd_status.c \
+	sm/ctl/cmd_topology.c \
+	sm/ctl/command.c \
+	sm/ctl/ctl.c \
+	sm/ctl/find.c \
+	sm/ctl/listing.c
 ctl_public := sm/ctl/ctl.h
 ctl_pkgs := jansson

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/ctl/command.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/version.h"
+
+/*
+ * status and wait: what each subnet says of itself, with the proof of its published plan; and the
+ * same question asked again until every subnet is up.
+ */
+#define WAIT_INTERVAL MSEC(50)
+#define WAIT_MAX (7u * 24 * 3600)	/* seconds */
+#define PLACE_SIZE 600
+
+/* Since when the subnet has had its role: its last event of that kind, if it is still held. */
+static int64_t
+role_since(const struct ctl_host *h, const char *subnet)
+{
+	uint64_t oldest, s;
+
+	if (!h->events)
+		return 0;
+	oldest = event_oldest(h->events);
+	for (s = event_last(h->events); s >= oldest && s; s--) {
+		const struct event *ev = event_get(h->events, s);
+
+		if (ev && ev->type == EVENT_ROLE && strcmp(ev->subnet, subnet) == 0)
+			return ev->wall;
+	}
+	return 0;
+}
+
+static void
+put_wall(struct json *j, const char *key, int64_t wall)
+{
+	char text[CLOCK_TEXT_SIZE];
+
+	jw_str(j, key, wall ? clock_text(text, wall) : NULL);
+}
+
+static void
+put_proof(struct json *j, const struct plan *p)
+{
+	const struct plan_check *c = &p->check;
+
+	jw_str(j, "note", p->note);
+	jw_object(j, "proof");
+	jw_bool(j, "ok", !c->unreachable && !c->loops && !c->holes && !c->misdelivered &&
+			   !c->credit_loops);
+	jw_uint(j, "pairs", c->pairs);
+	jw_uint(j, "unreachable", c->unreachable);
+	jw_uint(j, "cut_off", c->cut_off);
+	jw_uint(j, "loops", c->loops);
+	jw_uint(j, "credit_loops", c->credit_loops);
+	jw_uint(j, "max_hops", c->max_hops);
+	jw_real(j, "mean_hops", c->mean_hops);
+	jw_str(j, "first", c->first);
+	jw_end(j);
+	jw_uint(j, "path_classes", p->lanes ? p->lanes->classes : 1);
+	jw_uint(j, "lanes", p->lanes ? p->lanes->lanes : 1);
+}
+
+static void
+put_routing(struct json *j, const struct subnet_status *st)
+{
+	jw_str(j, "engine_requested", st->engine_requested);
+	jw_str(j, "engine_running", st->engine_running);
+	jw_str(j, "reason", st->reason);
+	jw_uint(j, "nodes", st->nodes);
+	jw_uint(j, "switches", st->switches);
+	jw_uint(j, "hosts", st->hosts);
+	jw_uint(j, "links", st->links);
+	jw_uint(j, "silent", st->silent);
+	jw_uint(j, "top_lid", st->top_lid);
+}
+
+static void
+put_sweep(struct json *j, const struct subnet_status *st)
+{
+	jw_uint(j, "sweeps", st->sweeps);
+	put_wall(j, "last_sweep", st->last_sweep_wall);
+	jw_real(j, "last_sweep_ms", st->last_sweep_ms);
+	jw_object(j, "stages");
+	jw_real(j, "discover_ms", st->discover_ms);
+	jw_real(j, "route_ms", st->route_ms);
+	jw_real(j, "check_ms", st->check_ms);
+	jw_real(j, "program_ms", st->program_ms);
+	jw_end(j);
+	jw_real(j, "up_ms", st->up_ms);
+	jw_object(j, "mads");
+	jw_uint(j, "sent", st->mads_sent);
+	jw_uint(j, "timed_out", st->mads_timed_out);
+	jw_uint(j, "malformed", st->mads_malformed);
+	jw_uint(j, "unsolicited", st->mads_unsolicited);
+	jw_uint(j, "refused", st->mads_refused);
+	jw_end(j);
+}
+
+static void
+put_subnet(struct json *j, const struct ctl_host *h, const struct ctl_subnet *s)
+{
+	struct subnet_status st = { 0 };
+	const struct plan *p;
+
+	s->status(s->subnet, &st);
+	jw_object(j, NULL);
+	jw_str(j, "name", s->name);
+	jw_str(j, "role", st.role);
+	put_wall(j, "role_since", role_since(h, s->name));
+	jw_str(j, "state", st.state);
+	jw_bool(j, "up", st.up);
+	jw_str(j, "port", st.port);
+	jw_guid(j, "port_guid", st.port_guid);
+	jw_uint(j, "sm_lid", st.sm_lid);
+	jw_uint(j, "priority", st.priority);
+	jw_str(j, "master", st.master);
+	put_routing(j, &st);
+	put_sweep(j, &st);
+	p = s->plan(s->subnet);
+	if (p)
+		put_proof(j, p);
+	plan_unref(p);
+	jw_array(j, "warnings");
+	for (unsigned i = 0; i < st.nwarnings && i < STATUS_MAX_WARNINGS; i++)
+		jw_str(j, NULL, st.warnings[i]);
+	jw_end(j);
+	jw_uint(j, "more_warnings", st.more_warnings);
+	jw_end(j);
+}
+
+static void
+status(struct ctl_req *r)
+{
+	struct json *j = req_begin(r);
+
+	jw_str(j, "version", WEFT_VERSION);
+	jw_array(j, "subnets");
+	for (unsigned i = 0; i < r->host->nsubnets; i++) {
+		if (!r->subnet || r->subnet == &r->host->subnets[i])
+			put_subnet(j, r->host, &r->host->subnets[i]);
+	}
+	req_end(r);
+}
+
+/* The first subnet that is not up, in words; "" if all are. */
+static void
+what_is_missing(const struct ctl_req *r, char place[PLACE_SIZE])
+{
+	place[0] = '\0';
+	for (unsigned i = 0; i < r->host->nsubnets && !place[0]; i++) {
+		const struct ctl_subnet *s = &r->host->subnets[i];
+		struct subnet_status st = { 0 };
+
+		if (r->subnet && r->subnet != s)
+			continue;
+		s->status(s->subnet, &st);
+		if (st.up)
+			continue;
+		snprintf(place, PLACE_SIZE, "subnet %.60s is not up: %.60s%s%s%s%.250s", s->name,
+			 st.state ? st.state : "unknown", st.master[0] ? ", " : "", st.master,
+			 st.nwarnings ? "; " : "", st.nwarnings ? st.warnings[0] : "");
+	}
+	if (!r->host->nsubnets)
+		snprintf(place, PLACE_SIZE, "no subnet is configured");
+}
+
+static void
+wait_look(struct ctl_req *r)
+{
+	uint64_t timeout = req_number(r, "timeout_ms", UINT64_MAX);
+	char place[PLACE_SIZE];
+	struct json *j;
+
+	what_is_missing(r, place);
+	if (!place[0]) {
+		j = req_begin(r);
+		jw_bool(j, "up", true);
+		jw_real(j, "waited_ms", (double)(loop_now(r->loop) - r->started) / 1e6);
+		req_end(r);
+	} else if (timeout != UINT64_MAX && loop_now(r->loop) - r->started >= MSEC(timeout)) {
+		req_fail(r, EXIT_TIMEOUT, "%s", place);
+	}
+}
+
+static void
+wait_up(struct ctl_req *r)
+{
+	wait_look(r);
+	if (!r->answered)
+		req_poll(r, wait_look, WAIT_INTERVAL);
+}
+
+static const struct ctl_arg wait_args[] = {
+	{ .name = "timeout_ms", .kind = ARG_NUMBER, .max = WAIT_MAX * (uint64_t)1000 },
+	{ 0 },
+};
+
+const struct ctl_command ctl_cmd_status[] = {
+	{ .name = "status", .scope = SCOPE_ALL, .run = status },
+	{ .name = "wait", .args = wait_args, .scope = SCOPE_ALL, .run = wait_up },
+	{ 0 },
+};

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/ctl/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+
+/*
+ * Requests: a line of JSON is checked against the command table, its handler is run, and the
+ * answer is framed. A request belongs to the client that sent it; a worker's job or a callback of
+ * the core may hold it for longer. What is read here comes from outside: depth, size, duplicate
+ * keys, unknown words, wrong types are refused with a sentence before any handler sees them.
+ */
+#define MAX_DEPTH 4		/* of a request: the object, "args", and some room */
+
+static const struct ctl_command *const tables[] = {
+	ctl_cmd_status, ctl_cmd_show, ctl_cmd_routes, ctl_cmd_topology, ctl_cmd_events,
+	ctl_cmd_path, ctl_cmd_check, ctl_cmd_admin,
+};
+
+static const struct ctl_command *
+command_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		for (const struct ctl_command *c = tables[i]; c->name; c++) {
+			if (strcmp(c->name, name) == 0)
+				return c;
+		}
+	}
+	return NULL;
+}
+
+static const char *
+command_nearest(const char *name)
+{
+	const char *words[40];
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		for (const struct ctl_command *c = tables[i];
+		     c->name && len + 1 < sizeof(words) / sizeof(words[0]); c++)
+			words[len++] = c->name;
+	}
+	words[len] = NULL;
+	return nearest_word(name, words);
+}
+
+/* The parser recurses: refuse deep nesting before it starts. */
+static bool
+too_deep(const char *line, size_t len)
+{
+	bool quoted = false;
+	unsigned depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = line[i];
+
+		if (quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			quoted = !quoted;
+		else if (!quoted && (c == '{' || c == '[') && ++depth > MAX_DEPTH)
+			return true;
+		else if (!quoted && (c == '}' || c == ']') && depth)
+			depth--;
+	}
+	return false;
+}
+
+static const char *
+kind_name(enum ctl_arg_kind kind)
+{
+	return kind == ARG_STRING ? "a string" : kind == ARG_FLAG ? "true or false" : "a number";
+}
+
+static bool
+word_allowed(const struct ctl_arg *arg, const char *value)
+{
+	for (const char *const *w = arg->words; w && *w; w++) {
+		if (strcmp(*w, value) == 0)
+			return true;
+	}
+	return !arg->words;
+}
+
+static bool
+check_value(struct ctl_req *r, const struct ctl_arg *arg, const json_t *value)
+{
+	bool right = arg->kind == ARG_STRING ? json_is_string(value)
+		   : arg->kind == ARG_FLAG ? json_is_boolean(value) : json_is_integer(value);
+
+	if (!right) {
+		req_fail(r, EXIT_USAGE, "\"%s\" must be %s", arg->name, kind_name(arg->kind));
+	} else if (arg->kind == ARG_STRING && !word_allowed(arg, json_string_value(value))) {
+		const char *near = nearest_word(json_string_value(value), arg->words);
+
+		req_fail(r, EXIT_USAGE, "\"%s\" cannot be \"%.100s\"; did you mean \"%s\"?", arg->name,
+			 json_string_value(value), near ? near : arg->words[0]);
+	} else if (arg->kind == ARG_NUMBER && (json_integer_value(value) < 0 ||
+		   (uint64_t)json_integer_value(value) > arg->max)) {
+		req_fail(r, EXIT_USAGE, "\"%s\" must be from 0 to %llu", arg->name,
+			 (unsigned long long)arg->max);
+	}
+	return !r->answered;
+}
+
+static const struct ctl_arg *
+arg_find(const struct ctl_command *c, const char *name)
+{
+	const struct ctl_arg *a = c->args;
+
+	while (a && a->name && strcmp(a->name, name) != 0)
+		a++;
+	return a && a->name ? a : NULL;
+}
+
+static bool
+check_args(struct ctl_req *r)
+{
+	const struct ctl_arg *arg;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(r->args, key, value) {
+		arg = arg_find(r->command, key);
+		if (!arg) {
+			req_fail(r, EXIT_USAGE, "\"%s\" takes no argument \"%.100s\"",
+				 r->command->name, key);
+			return false;
+		}
+		if (!json_is_null(value) && !check_value(r, arg, value))
+			return false;
+	}
+	for (arg = r->command->args; arg && arg->name; arg++) {
+		value = json_object_get(r->args, arg->name);
+		if (arg->required && (!value || json_is_null(value))) {
+			req_fail(r, EXIT_USAGE, "\"%s\" needs the argument \"%s\"",
+				 r->command->name, arg->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void
+fail_which_subnet(struct ctl_req *r)
+{
+	struct buf names = { 0 };
+
+	for (unsigned i = 0; i < r->host->nsubnets; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", r->host->subnets[i].name);
+	req_fail(r, EXIT_USAGE, "there are %u subnets, say which one: %.300s", r->host->nsubnets,
+		 names.len ? names.data : "none");
+	buf_free(&names);
+}
+
+static bool
+check_scope(struct ctl_req *r, const char *name)
+{
+	for (unsigned i = 0; name && i < r->host->nsubnets; i++) {
+		if (strcmp(r->host->subnets[i].name, name) == 0)
+			r->subnet = &r->host->subnets[i];
+	}
+	if (name && !r->subnet) {
+		req_fail(r, EXIT_REFUSED, "there is no subnet \"%.100s\"", name);
+		return false;
+	}
+	if (!name && r->command->scope != SCOPE_ALL) {
+		if (r->host->nsubnets != 1) {
+			fail_which_subnet(r);
+			return false;
+		}
+		r->subnet = &r->host->subnets[0];
+	}
+	if (r->command->scope != SCOPE_PLAN)
+		return true;
+	r->plan = r->subnet->plan(r->subnet->subnet);
+	if (!r->plan)
+		req_fail(r, EXIT_REFUSED, "subnet %s has not been swept and routed yet (see weft status)",
+			 r->subnet->name);
+	return r->plan != NULL;
+}
+
+/* The outer object: "command", and perhaps "subnet" and "args". */
+static bool
+check_root(struct ctl_req *r, const char **name, const char **subnet)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(r->root, key, value) {
+		if (strcmp(key, "command") == 0 && json_is_string(value)) {
+			*name = json_string_value(value);
+		} else if (strcmp(key, "subnet") == 0 && json_is_string(value)) {
+			*subnet = json_string_value(value);
+		} else if (strcmp(key, "args") == 0 && json_is_object(value)) {
+			r->args = value;
+		} else if (!json_is_null(value) || (strcmp(key, "subnet") && strcmp(key, "args"))) {
+			req_fail(r, EXIT_USAGE, "a request has no \"%.100s\" of this form", key);
+			return false;
+		}
+	}
+	if (!*name)
+		req_fail(r, EXIT_USAGE, "a request needs a \"command\"");
+	return *name != NULL;
+}
+
+static bool
+parse(struct ctl_req *r, const char *line, size_t len)
+{
+	json_error_t where;
+
+	if (too_deep(line, len)) {
+		req_fail(r, EXIT_USAGE, "the request is nested deeper than %u", MAX_DEPTH);
+		return false;
+	}
+	r->root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &where);
+	if (!r->root)
+		req_fail(r, EXIT_USAGE, "the request is no JSON object: %s at byte %d", where.text,
+			 where.position);
+	else if (!json_is_object(r->root))
+		req_fail(r, EXIT_USAGE, "the request is no JSON object");
+	return !r->answered;
+}
+
+static bool
+prepare(struct ctl_req *r, bool changes, const char *line, size_t len)
+{
+	const char *name = NULL, *subnet = NULL, *near;
+
+	if (!parse(r, line, len) || !check_root(r, &name, &subnet))
+		return false;
+	r->command = command_find(name);
+	if (!r->command) {
+		near = command_nearest(name);
+		req_fail(r, EXIT_USAGE, "unknown command \"%.100s\"%s%s%s", name,
+			 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+		return false;
+	}
+	if (!check_args(r))
+		return false;
+	if (r->command->change && !changes && !req_flag(r, "dry_run")) {
+		req_fail(r, EXIT_REFUSED, "\"%s\" changes the fabric: only root, the daemon's user and "
+			 "members of the control group may", r->command->name);
+		return false;
+	}
+	return check_scope(r, subnet);
+}
+
+struct ctl_req *
+req_start(struct ctl_client *client, const struct ctl_host *host, struct loop *loop,
+	  struct buf *out, bool changes, const char *line, size_t len)
+{
+	struct ctl_req *r = mem_zalloc(sizeof(*r));
+
+	r->client = client;
+	r->host = host;
+	r->loop = loop;
+	r->out = out;
+	r->started = loop_now(loop);
+	if (prepare(r, changes, line, len))
+		r->command->run(r);
+	return r;
+}
+
+static void
+req_free(struct ctl_req *r)
+{
+	loop_timer_free(r->timer);
+	if (r->state_free)
+		r->state_free(r->state);
+	plan_unref(r->plan);
+	json_decref(r->root);
+	buf_free(&r->nowhere);
+	mem_free(r);
+}
+
+void
+req_drop(struct ctl_req *r)
+{
+	r->client = NULL;
+	r->step = NULL;
+	r->poll = NULL;
+	r->out = r->json.out = &r->nowhere;
+	loop_timer_free(r->timer);
+	r->timer = NULL;
+	if (!r->held)
+		req_free(r);
+}
+
+void
+req_hold(struct ctl_req *r)
+{
+	r->held++;
+}
+
+void
+req_release(struct ctl_req *r)
+{
+	r->held--;
+	if (r->client)
+		client_kick(r->client);
+	else if (!r->held)
+		req_free(r);
+}
+
+struct json *
+req_begin(struct ctl_req *r)
+{
+	jw_init(&r->json, r->out);
+	jw_object(&r->json, NULL);
+	jw_bool(&r->json, "ok", true);
+	jw_object(&r->json, "data");
+	r->begun = true;
+	return &r->json;
+}
+
+static void
+finish(struct ctl_req *r)
+{
+	while (r->json.depth)
+		jw_end(&r->json);
+	buf_char(r->out, '\n');
+	r->answered = true;
+	r->step = NULL;
+	r->poll = NULL;
+}
+
+void
+req_end(struct ctl_req *r)
+{
+	finish(r);
+}
+
+void
+req_fail(struct ctl_req *r, enum ctl_exit code, const char *fmt, ...)
+{
+	char text[600];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	jw_init(&r->json, r->out);
+	jw_object(&r->json, NULL);
+	jw_bool(&r->json, "ok", false);
+	jw_str(&r->json, "error", text);
+	jw_uint(&r->json, "code", code);
+	finish(r);
+}
+
+void
+req_error(struct ctl_req *r, const struct error *e)
+{
+	req_fail(r, e->code == ERR_TIMEOUT ? EXIT_TIMEOUT : EXIT_REFUSED, "%s", e->text);
+}
+
+void
+req_stream(struct ctl_req *r, ctl_step_fn step)
+{
+	r->poll = NULL;
+	r->step = step;
+}
+
+static void
+on_poll(void *arg)
+{
+	struct ctl_req *r = arg;
+
+	r->poll(r);
+	if (r->poll)
+		loop_timer_set(r->timer, r->interval);
+	else
+		client_kick(r->client);
+}
+
+void
+req_poll(struct ctl_req *r, ctl_req_fn fn, monotime interval)
+{
+	r->poll = fn;
+	r->interval = interval;
+	r->timer = loop_timer_new(r->loop, on_poll, r);
+	loop_timer_set(r->timer, interval);
+}
+
+static void
+job_run(void *arg)
+{
+	struct ctl_req *r = arg;
+
+	r->job_run(r);
+}
+
+static void
+job_done(void *arg)
+{
+	struct ctl_req *r = arg;
+
+	if (r->client)
+		r->job_done(r);
+	req_release(r);
+}
+
+void
+req_job(struct ctl_req *r, ctl_req_fn run, ctl_req_fn done, monotime virtual_cost)
+{
+	r->job_run = run;
+	r->job_done = done;
+	req_hold(r);
+	loop_work(r->loop, job_run, job_done, r, virtual_cost);
+}
+
+const char *
+req_string(const struct ctl_req *r, const char *name)
+{
+	return json_string_value(json_object_get(r->args, name));
+}
+
+bool
+req_flag(const struct ctl_req *r, const char *name)
+{
+	return json_is_true(json_object_get(r->args, name));
+}
+
+uint64_t
+req_number(const struct ctl_req *r, const char *name, uint64_t absent)
+{
+	const json_t *value = json_object_get(r->args, name);
+
+	return json_is_integer(value) ? (uint64_t)json_integer_value(value) : absent;
+}

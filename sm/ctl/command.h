@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CTL_COMMAND_H
+#define CTL_COMMAND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/json.h"
+#include "sm/base/list.h"
+#include "sm/ctl/ctl.h"
+
+/*
+ * Commands and requests. A command is one table row; a request is one run of it. Its handler
+ * checks everything first and then does exactly one of these:
+ *  - answers at once:	j = req_begin(r), fields of the data object, req_end(r);
+ *  - refuses:		req_fail(r, ...);
+ *  - streams:		req_stream(r, step): step() is called again and again while the client
+ *			takes the answer, and emits a bounded piece each time (req_begin() was
+ *			called, or the first steps only count); STEP_DONE ends the answer;
+ *  - polls:		req_poll(r, fn, interval): fn() is called at each interval until it has
+ *			answered or streams;
+ *  - has a worker do it: req_job(r, run, done): run(r) on the worker may read and write r->state
+ *			only, done(r) on the loop answers or streams.
+ * A client may go at any time. A request that somebody still holds (a worker, the core) outlives
+ * it with client == NULL, and what it writes then goes nowhere.
+ */
+struct ctl_client;
+struct ctl_req;
+
+enum ctl_exit {			/* `code` of a refusal: the exit status of the client */
+	EXIT_REFUSED = 1,
+	EXIT_USAGE = 2,
+	EXIT_TIMEOUT = 4,
+};
+
+enum ctl_arg_kind {
+	ARG_STRING,
+	ARG_FLAG,
+	ARG_NUMBER,
+};
+
+struct ctl_arg {
+	const char *name;		/* key in "args"; NULL ends the list */
+	enum ctl_arg_kind kind;		/* type of its value */
+	bool required;			/* must be given */
+	uint64_t max;			/* ARG_NUMBER: largest value */
+	const char *const *words;	/* ARG_STRING: what is allowed, NULL for anything */
+};
+
+enum ctl_scope {
+	SCOPE_ALL,			/* the daemon; "subnet" narrows it, r->subnet is NULL for all */
+	SCOPE_SUBNET,			/* one subnet: r->subnet is set */
+	SCOPE_PLAN,			/* one subnet with a published plan: r->plan too */
+};
+
+enum ctl_step {
+	STEP_MORE,
+	STEP_DONE,
+};
+
+struct ctl_command {
+	const char *name;		/* "show ports"; NULL ends a table */
+	const struct ctl_arg *args;	/* NULL: none */
+	enum ctl_scope scope;		/* what it speaks of */
+	bool change;			/* changes something (unless "dry_run" is set) */
+	void (*run)(struct ctl_req *r);
+};
+
+extern const struct ctl_command ctl_cmd_admin[];	/* reroute, reload, show engines */
+extern const struct ctl_command ctl_cmd_check[];	/* check */
+extern const struct ctl_command ctl_cmd_events[];	/* show events */
+extern const struct ctl_command ctl_cmd_path[];		/* path */
+extern const struct ctl_command ctl_cmd_routes[];	/* show routes */
+extern const struct ctl_command ctl_cmd_show[];		/* show nodes, switches, ports, links */
+extern const struct ctl_command ctl_cmd_status[];	/* status, wait */
+extern const struct ctl_command ctl_cmd_topology[];	/* show topology */
+
+typedef enum ctl_step (*ctl_step_fn)(struct ctl_req *r);
+typedef void (*ctl_req_fn)(struct ctl_req *r);
+
+struct ctl_req {
+	struct ctl_client *client;	/* who asked; NULL once gone */
+	const struct ctl_host *host;	/* borrowed; valid while client is */
+	struct loop *loop;		/* borrowed */
+	const struct ctl_command *command;	/* NULL until it is known */
+	json_t *root;			/* the request as parsed */
+	json_t *args;			/* its "args", borrowed from root; NULL if absent */
+	const struct ctl_subnet *subnet;	/* by scope; NULL: all */
+	const struct plan *plan;	/* by scope; reference held */
+	struct buf *out;		/* the client's output */
+	struct json json;		/* writer onto it */
+	bool begun;			/* the answer was begun */
+	bool answered;			/* and ended */
+	ctl_step_fn step;		/* streaming; NULL */
+	ctl_req_fn poll;		/* polling; NULL */
+	monotime interval;		/* of polling */
+	monotime started;		/* when the request was taken up */
+	struct loop_timer *timer;	/* of polling; NULL before */
+	unsigned held;			/* workers and callbacks that will still come */
+	ctl_req_fn job_run;		/* of req_job() */
+	ctl_req_fn job_done;
+	void *state;			/* the handler's own */
+	void (*state_free)(void *state);	/* called when the request is freed */
+	struct buf nowhere;		/* output of a request whose client has gone */
+};
+
+/* Parse and start one line for a client; `changes`: it may change things. */
+struct ctl_req *
+req_start(struct ctl_client *client, const struct ctl_host *host, struct loop *loop,
+	  struct buf *out, bool changes, const char *line, size_t len);
+/* The client is done with it, or gone: freed now, or when the last holder lets go. */
+void
+req_drop(struct ctl_req *r);
+
+struct json *
+req_begin(struct ctl_req *r);
+void
+req_end(struct ctl_req *r);
+void
+req_fail(struct ctl_req *r, enum ctl_exit code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* req_fail() by a library's error: its sentence, and the exit status that suits its code. */
+void
+req_error(struct ctl_req *r, const struct error *e);
+void
+req_stream(struct ctl_req *r, ctl_step_fn step);
+void
+req_poll(struct ctl_req *r, ctl_req_fn fn, monotime interval);
+void
+req_job(struct ctl_req *r, ctl_req_fn run, ctl_req_fn done, monotime virtual_cost);
+/* For callbacks of others: hold before handing r out, release (which may free it) at the end. */
+void
+req_hold(struct ctl_req *r);
+void
+req_release(struct ctl_req *r);
+
+const char *
+req_string(const struct ctl_req *r, const char *name);	/* NULL if absent */
+bool
+req_flag(const struct ctl_req *r, const char *name);
+uint64_t
+req_number(const struct ctl_req *r, const char *name, uint64_t absent);
+
+/* client.c: the request has something to say, or has been answered, outside a handler. */
+void
+client_kick(struct ctl_client *c);
+
+#endif
