@@ -97,6 +97,7 @@ duration_text(char buf[DURATION_TEXT_SIZE], monotime d)
 	};
 	const char *sign = d < 0 ? "-" : "";
 	uint64_t size = d < 0 ? 0 - (uint64_t)d : (uint64_t)d, n;
+	char text[64] = "";	/* what the compiler thinks possible; days have 6 digits */
 	size_t i = 0;
 
 	if (d == MONOTIME_NEVER) {
@@ -109,11 +110,13 @@ duration_text(char buf[DURATION_TEXT_SIZE], monotime d)
 	       forms[i].limit)
 		i++;
 	if (n % forms[i].ratio)
-		snprintf(buf, DURATION_TEXT_SIZE, "%s%" PRIu64 " %s %" PRIu64 " %s", sign,
+		snprintf(text, sizeof(text), "%s%" PRIu64 " %s %" PRIu64 " %s", sign,
 			 n / forms[i].ratio, forms[i].large_name, n % forms[i].ratio,
 			 forms[i].small_name);
 	else
-		snprintf(buf, DURATION_TEXT_SIZE, "%s%" PRIu64 " %s", sign, n / forms[i].ratio,
+		snprintf(text, sizeof(text), "%s%" PRIu64 " %s", sign, n / forms[i].ratio,
 			 forms[i].large_name);
+	text[DURATION_TEXT_SIZE - 1] = '\0';
+	memcpy(buf, text, DURATION_TEXT_SIZE);
 	return buf;
 }

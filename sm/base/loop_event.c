@@ -132,7 +132,8 @@ event_wait(struct loop *l, monotime until)
 	} else if (sleep) {
 		event_del(e->tick);
 	}
-	event_base_loop(e->base, sleep ? EVLOOP_ONCE : EVLOOP_NONBLOCK);
+	/* NONBLOCK alone would go on for as long as a descriptor stays ready */
+	event_base_loop(e->base, sleep ? EVLOOP_ONCE : EVLOOP_ONCE | EVLOOP_NONBLOCK);
 	if (sleep)
 		loop_wait_end(l);
 	return true;
@@ -355,6 +356,15 @@ static const struct loop_ops event_ops = {
 	.free = event_loop_free,
 };
 
+/* libevent's messages are the process's like any others. */
+static void
+on_message(int severity, const char *text)
+{
+	log_write(severity == EVENT_LOG_ERR ? LOG_L_ERROR
+		  : severity == EVENT_LOG_WARN ? LOG_L_WARNING
+		  : LOG_L_DEBUG, "libevent: %s", text);
+}
+
 /* Timers in whole microseconds, not in epoll's milliseconds. */
 static struct event_base *
 base_new(void)
@@ -362,6 +372,7 @@ base_new(void)
 	struct event_config *config = event_config_new();
 	struct event_base *base;
 
+	event_set_log_callback(on_message);
 	if (!config)
 		return NULL;
 	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
