@@ -30,7 +30,8 @@ struct store *
 store_open_sqlite(struct loop *l, const char *path, struct error *e);
 struct store *
 store_open_memory(struct loop *l);
-/* Commits what is pending, waits for it, closes. NULL is allowed. */
+/* Commits what is pending, waits for it, makes the callbacks still due, closes; not to be called
+ * from such a callback. NULL is allowed. */
 void
 store_close(struct store *s);
 
