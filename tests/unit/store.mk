@@ -1,0 +1,3 @@
+unit_tests += test_store
+test_store_libs := store base
+test_store_extra := -lcmocka
