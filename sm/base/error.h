@@ -29,7 +29,7 @@ struct error {
 	char text[500];		/* one sentence, no newline, no trailing full stop needed */
 };
 
-/* Fill `e` (may be NULL) and return `code`, so that `return error_set(e, ERR_X, ...)` reads well. */
+/* Fill `e` (may be NULL) and return `code`: `return error_set(e, ERR_X, ...)` reads well. */
 int
 error_set(struct error *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -14,7 +14,7 @@
  * A client has one request outstanding at a time; it may send the next after the answer.
  */
 #define FRAME_PROTOCOL 1
-#define FRAME_MAX_REQUEST 65536			/* bytes of one request line; longer closes the connection */
+#define FRAME_MAX_REQUEST 65536		/* bytes of a request line; longer closes the connection */
 #define FRAME_DEFAULT_SOCKET "/run/weft/weft.sock"
 #define FRAME_SOCKET_ENV "WEFT_SOCKET"
 

@@ -26,7 +26,7 @@ struct loop *
 loop_new_virtual(uint64_t seed);
 /*
  * Frees the loop; the owner has freed its timers and watches before. Waits for the job that a
- * worker is in; jobs that wait and posts that are due are dropped: their `arg` is the owner's again.
+ * worker is in; waiting jobs and posts are dropped: their `arg` is the owner's again.
  */
 void
 loop_free(struct loop *l);
@@ -34,7 +34,7 @@ loop_free(struct loop *l);
 monotime
 loop_now(const struct loop *l);
 int64_t
-loop_wall(const struct loop *l);	/* microseconds since 1970; virtual loops start at 2026-01-01 */
+loop_wall(const struct loop *l);	/* microseconds since 1970; virtual: starts at 2026-01-01 */
 uint64_t
 loop_random(struct loop *l);		/* seeded by the clock, or by the virtual loop's seed */
 

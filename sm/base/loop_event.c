@@ -15,7 +15,7 @@
 #include "sm/base/mem.h"
 
 /*
- * The daemon's loop: real clocks, with libevent for descriptors, signals and the sleep between turns.
+ * The daemon's loop: real clocks; libevent for descriptors, signals and the sleep between turns.
  *
  * libevent is touched by the loop's thread only and needs no locks; other threads wake the sleep
  * through an eventfd. Timers live in our own heap, one libevent timer stands for the earliest.

@@ -7,8 +7,8 @@
 #include "sm/base/loop.h"
 
 /*
- * What the two kinds of loop share; private to sm/base/loop*.c. Posts, timers, random numbers and the
- * turn are common (loop.c, loop_timers.c); a kind knows what time it is and how to let it pass.
+ * What the two kinds of loop share; private to sm/base/loop*.c. Posts, timers, random numbers and
+ * the turn are common (loop.c, loop_timers.c); a kind knows what time it is and how to let it pass.
  */
 struct loop_ops {
 	monotime (*now)(const struct loop *l);

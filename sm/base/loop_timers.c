@@ -9,8 +9,8 @@
  * timers of one instant fire in the order in which they were set, always.
  *
  * A timer belongs to its creator and has at most one slot in the heap. Most timers are time-outs
- * that are moved on or cancelled long before they fire; both only note so in the timer. The slot stays
- * where it is, earlier than the truth, and is put right when it comes to the top.
+ * that are moved on or cancelled long before they fire; both only note so in the timer. The slot
+ * stays where it is, earlier than the truth, and is put right when it comes to the top.
  */
 struct loop_timer {
 	struct loop *loop;	/* where it fires */

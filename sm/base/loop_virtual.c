@@ -8,8 +8,8 @@
 #include "sm/base/mem.h"
 
 /*
- * A loop in which time is a number: it jumps to the next timer when nothing else is left to do at the
- * present instant, so tests run hours in milliseconds, and the same way each time.
+ * A loop in which time is a number: it jumps to the next timer when nothing else is left to do at
+ * the present instant, so tests run hours in milliseconds, and the same way each time.
  *
  * Work is done on the loop itself, at the instant at which a single worker would begin it, and its
  * done() follows when the stated cost has passed; only then does the next job begin.

@@ -31,7 +31,7 @@ region_new(void);
 void *
 region_alloc(struct region *r, size_t size);	/* zeroed, aligned to 16 */
 void *
-region_array(struct region *r, size_t len, size_t size);	/* zeroed; multiplication is checked */
+region_array(struct region *r, size_t len, size_t size);	/* zeroed; product is checked */
 char *
 region_strdup(struct region *r, const char *s);
 char *

@@ -8,9 +8,9 @@
 #include "sm/base/text.h"
 
 /*
- * Tables for people. Cells are formatted as they come, made safe for a terminal (names come from the
- * fabric: control characters and broken UTF-8 turn into U+FFFD), and kept one behind the other in
- * a buffer of the table's; the widest of each column is known when the table is printed.
+ * Tables for people. Cells are formatted as they come, made safe for a terminal (names come from
+ * the fabric: control characters and broken UTF-8 turn into U+FFFD), and kept one behind the other
+ * in a buffer of the table's; the widest of each column is known when the table is printed.
  * Width is counted in terminal columns by Unicode's wide and combining ranges, whatever the locale.
  */
 struct table {

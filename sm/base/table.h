@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A table for people: cells are collected, columns aligned by display width (UTF-8), then printed. */
+/* A table for people: cells are collected, aligned by display width (UTF-8), then printed. */
 struct table;
 
 struct table_column {

@@ -157,8 +157,8 @@ link_lanes(enum link_width width)
 
 /*
  * Data rate of one lane as an exact fraction in Mb/s, so that wide links do not add up rounding:
- * signalling rate times 8/10 up to QDR, times 64/66 up to EDR (FDR: 14062.5 * 64 / 66 = 150000 / 11),
- * nominal payload behind forward error correction from HDR on.
+ * signalling rate times 8/10 up to QDR, times 64/66 up to EDR (FDR: 14062.5 * 64 / 66, which is
+ * 150000 / 11), nominal payload behind forward error correction from HDR on.
  */
 static const struct {
 	const char *name;	/* as printed */
@@ -267,7 +267,7 @@ least_of(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours between `a` and `b`, whatever case. */
+/* Insertions, deletions, replacements, swaps of neighbours between `a` and `b`, whatever case. */
 static unsigned
 edit_distance(const char *a, size_t alen, const char *b, size_t blen)
 {

@@ -62,7 +62,7 @@ const char *
 link_speed_name(enum link_speed speed);	/* "NDR", or "?" */
 #define LINK_TEXT_SIZE 12
 const char *
-link_text(char buf[LINK_TEXT_SIZE], enum link_width width, enum link_speed speed);	/* "4xNDR" */
+link_text(char buf[LINK_TEXT_SIZE], enum link_width width, enum link_speed speed); /* "4xNDR" */
 bool
 link_parse(const char *s, enum link_width *width, enum link_speed *speed);	/* "4xNDR" */
 

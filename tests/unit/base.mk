@@ -1,4 +1,5 @@
 unit_tests += test_base test_base_text test_base_log test_base_loop
+tsan_tests += test_base test_base_log test_base_loop
 test_base_libs := base
 test_base_extra := -lcmocka
 test_base_text_libs := base

@@ -22,8 +22,8 @@
 #include "sm/base/table.h"
 
 /*
- * Errors, memory, buffers, lists, maps, clocks, tables and parallel loops. Containers are compared with
- * a model so simple that it cannot be wrong: an array that is searched, a string that is copied.
+ * Errors, memory, buffers, lists, maps, clocks, tables and parallel loops. Containers are compared
+ * with a model so simple that it cannot be wrong: an array that is searched, bytes that count up.
  */
 
 /* A generator of the test's own, so that failures repeat. */
@@ -264,7 +264,7 @@ struct item {
 static void
 test_list(void **state)
 {
-	struct item items[4] = { { .number = 0 }, { .number = 1 }, { .number = 2 }, { .number = 3 } };
+	struct item items[4] = { { 0, { 0 } }, { 1, { 0 } }, { 2, { 0 } }, { 3, { 0 } } };
 	int order[4], n = 0;
 	struct list head;
 
@@ -338,6 +338,7 @@ static void
 test_map_spread(void **state)
 {
 	enum { LEN = 20000 };
+	const uint64_t first = UINT64_C(0x0002c90300000000);
 
 	(void)state;
 	for (unsigned shift = 0; shift < 48; shift += 4) {
@@ -345,9 +346,9 @@ test_map_spread(void **state)
 		size_t longest = 0, run = 0;
 
 		for (uint64_t i = 0; i < LEN; i++)
-			map_set(&m, UINT64_C(0x0002c90300000000) + (i << shift), (uint32_t)i);
+			map_set(&m, first + (i << shift), (uint32_t)i);
 		for (uint64_t i = 0; i < LEN; i++)
-			assert_int_equal(map_get(&m, UINT64_C(0x0002c90300000000) + (i << shift)), i);
+			assert_int_equal(map_get(&m, first + (i << shift)), i);
 		for (size_t i = 0; i < m.size; i++) {
 			run = m.values[i] == MAP_NONE ? 0 : run + 1;
 			longest = run > longest ? run : longest;
@@ -364,8 +365,10 @@ test_clock_text(void **state)
 	char text[CLOCK_TEXT_SIZE];
 
 	(void)state;
-	assert_string_equal(clock_text(text, INT64_C(1795986791123999)), "2026-11-29T21:13:11.123Z");
-	assert_string_equal(clock_text(text, INT64_C(1709164800000000)), "2024-02-29T00:00:00.000Z");
+	assert_string_equal(clock_text(text, INT64_C(1795986791123999)),
+			    "2026-11-29T21:13:11.123Z");
+	assert_string_equal(clock_text(text, INT64_C(1709164800000000)),
+			    "2024-02-29T00:00:00.000Z");
 	assert_string_equal(clock_text(text, 0), "1970-01-01T00:00:00.000Z");
 	assert_string_equal(clock_text(text, -1), "1969-12-31T23:59:59.999Z");
 	assert_true(strlen(clock_text(text, INT64_MAX)) < CLOCK_TEXT_SIZE);

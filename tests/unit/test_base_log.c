@@ -118,8 +118,9 @@ test_levels(void **state)
 	log_notice("three");
 	log_debug("four");
 	assert_int_equal(lines(), 2);
-	assert_true(matches(text, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z "
-			    "error one\n[^ ]+Z warning two\n$"));
+	assert_true(matches(text, "^[0-9]{4}-[0-9]{2}-[0-9]{2}T"
+			    "[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z error one\n"
+			    "[^ ]+Z warning two\n$"));
 }
 
 /* A NodeDescription must not forge a line nor reach the terminal's interpreter. */

@@ -16,8 +16,8 @@
 #include "sm/base/mem.h"
 
 /*
- * Both kinds of loop: what the interface promises of both is asked of both; the virtual one is compared
- * with a model of timers; the event one with threads, descriptors and signals.
+ * Both kinds of loop: what the interface promises of both is asked of both; the virtual one is
+ * compared with a model of timers, the event one meets threads, descriptors and signals.
  */
 #define LONG SEC(30)	/* a deadline that only a failing test meets */
 
@@ -113,7 +113,7 @@ test_turns(void **state)
 	}
 }
 
-/* A stop holds back what is left; the next run goes on with it. A stop before a run ends that run. */
+/* A stop holds back what is left for the next run. A stop before a run ends that run. */
 static void
 test_stop(void **state)
 {

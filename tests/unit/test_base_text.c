@@ -177,7 +177,8 @@ static void
 test_link_unknown(void **state)
 {
 	static const char *const bad[] = {
-		"", "4", "4x", "xNDR", "3xNDR", "4xNDRR", "4NDR", "04 xNDR", "4x?", "99999999999999999999xSDR",
+		"", "4", "4x", "xNDR", "3xNDR", "4xNDRR", "4NDR", "04 xNDR", "4x?",
+		"99999999999999999999xSDR",
 	};
 	char text[LINK_TEXT_SIZE];
 	enum link_speed speed;
@@ -266,8 +267,10 @@ test_json_shape(void **state)
 	jw_str(&j, "name", NULL);
 	jw_bool(&j, "not", false);
 	jw_end(&j);
-	assert_string_equal(b.data, "{\"ok\":true,\"list\":[18446744073709551615,-9223372036854775808,"
-			    "null,{},[]],\"guid\":\"0x000000000002c903\",\"name\":null,\"not\":false}");
+	assert_string_equal(b.data,
+			    "{\"ok\":true,\"list\":[18446744073709551615,-9223372036854775808,"
+			    "null,{},[]],\"guid\":\"0x000000000002c903\",\"name\":null,"
+			    "\"not\":false}");
 	buf_free(&b);
 }
 
