@@ -18,7 +18,8 @@ import sys
 import time
 
 SKIP = 77
-TAIL = 60
+TAIL = 60           # lines shown of a failed test
+LOOK = 0.02         # seconds between two looks at what runs
 
 
 class Test:
@@ -109,7 +110,7 @@ def run(tests, slots, logdir):
                     if result in ("FAIL", "TIME"):
                         failed.append(test.name)
             if running:
-                time.sleep(0.02)    # how often to look, not how long to wait
+                time.sleep(LOOK)
     finally:
         for test in running:
             end_group(test)

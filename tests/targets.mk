@@ -8,6 +8,7 @@ BENCH_REPEATS ?= 3
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
 list := $(BUILD)/check.list
+export PYTHONDONTWRITEBYTECODE := 1
 
 help:
 	@printf '%s\n' \
@@ -29,7 +30,7 @@ deps:
 
 demo: deps
 	@$(submake) programs
-	@BUILD=$(BUILD) tests/demo.sh
+	@BUILD=$(BUILD) python3 tests/demo.py
 
 test-programs: $(test_programs:%=$(BUILD)/%)
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)

@@ -4,7 +4,7 @@
 
 usage: fabric.py NAME [ENGINE-THAT-MUST-RUN [LIMIT-SECONDS]]
 NAME as in fabrics.py. First `weftd --once`: exit status 0, then everything that proof.py can judge.
-Then the daemon with the same state file: it finds nothing to write, moves no LID and no table entry,
+Then the daemon with the same state file: it finds nothing to write, moves no LID and no entry,
 answers sminfo as MASTER, and tells of itself what the others see.
 """
 import re

@@ -167,7 +167,8 @@ def self_test(root):
         if not any("comes first" in x for x in check(copy)):
             print("self-test: a .c file that does not begin with its own header went unnoticed")
             bad += 1
-    print("self-test: %d of %d planted cases judged right" % (len(PLANTS) + 1 - bad, len(PLANTS) + 1))
+    number = len(PLANTS) + 1
+    print("self-test: %d of %d planted cases judged right" % (number - bad, number))
     return bad
 
 

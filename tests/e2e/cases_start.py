@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starting under bad conditions, and the client's exit statuses: one plain sentence each."""
+import os
+import re
+import sqlite3
+import tempfile
+
+import fabrics
+import proof
+from cases_change import running
+from lab import BUILD, Lab, need, wait_for
+from manager import Weftd
+
+PROMPT = 30     # seconds within which a refusal must come
+
+
+def last_line(p):
+    return (p.text().strip().splitlines() or [""])[-1]
+
+
+def quiet_lab(name="net.1"):
+    return Lab(fabrics.fabric(name, ""))
+
+
+def ends(p, status, pattern, seconds=PROMPT):
+    wait_for("%s to end" % p.name, lambda: not p.alive(), seconds)
+    need(p.popen.returncode == status, "it ended with %s, not %d: %s" %
+         (p.popen.returncode, status, last_line(p)))
+    need(re.search(pattern, p.text(), re.I), "no line says /%s/; the last: %s" %
+         (pattern, last_line(p)))
+
+
+def test_once_port_down():
+    """--once with its port down: a bounded end, a reason, and not 0."""
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        lab.console('Unlink "%s"' % lab.seat())
+        ends(m.start("--once"), 1, r"port .*(down|not up|no link)", 90)
+
+
+def test_isolated_host():
+    """The recorded file of one adapter without a cable: the daemon waits and says why."""
+    with Lab(fabrics.fabric("isolated_ca.ibnd", "")) as lab:
+        seat = list(lab.net.kind)[0]
+        m = Weftd(lab, seat=seat)
+        ends(m.start("--once"), 1, r"port .*(down|not up|no link)", 90)
+        m.start()
+        wait_for("the socket", lambda: os.path.exists(m.socket))
+        st = wait_for("a state", m.status)
+        need(st["role"] != "master" and not st["up"], "an isolated port is no subnet: %s" % st)
+        m.weft("wait", "--timeout", "1", status=4)
+        m.stop()
+
+
+def test_no_port():
+    """No InfiniBand port at all: a sentence, and it keeps waiting."""
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        p = m.start(seat=None)
+        wait_for("the socket", lambda: os.path.exists(m.socket))
+        st = wait_for("status", m.status)
+        need(st["role"] == "waiting" and st["state"] == "waiting for port", "status: %s" % st)
+        p.wait_text(r"(?i)no InfiniBand port")
+        need(p.alive(), "it should wait for the port")
+        _, err = m.weft("wait", "--timeout", "1", status=4)
+        need(len(err.strip().splitlines()) == 1, "wait says: " + err)
+        need(p.text().count("\n") < 20, "waiting floods the log:\n" + p.text()[:2000])
+        m.stop()
+
+
+def test_once_no_port():
+    with quiet_lab() as lab:
+        ends(Weftd(lab).start("--once", seat=None), 1, r"no InfiniBand port", 90)
+
+
+def test_second_daemon():
+    """The socket is in use: the second one ends with a sentence, the first one stays."""
+    with running() as (_, m):
+        first = m.process
+        other = Weftd(m.lab, seat=m.lab.far(), tag="2")
+        other.socket, other.state = m.socket, m.state + ".2"
+        other.write()
+        ends(other.start(), 1, r"(in use|already|running)")
+        m.process = first
+        need(m.status()["state"] == "up", "the first daemon suffered")
+
+
+def test_same_state():
+    """Two daemons must not share a state file."""
+    with running() as (_, m):
+        other = Weftd(m.lab, seat=m.lab.far(), tag="2")
+        other.state = m.state
+        other.write()
+        ends(other.start(), 1, r"(in use|locked|already|running)")
+        need(m.status()["state"] == "up", "the first daemon suffered")
+
+
+def test_bad_state():
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        with open(m.state, "wb") as f:
+            f.write(b"this is no database, and was never one\n" * 100)
+        ends(m.start(), 1, re.escape(os.path.basename(m.state)))
+        with open(m.state, "rb") as f:
+            need(f.read(4) == b"this", "a file that it cannot read was overwritten")
+
+
+def test_newer_state():
+    """A state file of a later version is left alone."""
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        m.once()
+        db = sqlite3.connect(m.state)
+        db.execute("pragma user_version = 9999")
+        db.commit()
+        db.close()
+        ends(m.start(), 1, r"(newer|version)")
+
+
+def test_state_in_missing_folder():
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        m.state = os.path.join(lab.dir, "not", "there", "weft.db")
+        m.write()
+        ends(m.start(), 1, r"weft\.db")
+
+
+def test_wrong_config():
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        for text, pattern in (
+                ("subnets:\n  - name: lab\n    pirority: 3\n", r":3:\d+: .*priority"),
+                ("subnets:\n  - {name: lab, priority: 16}\n", r":2:\d+: .*15"),
+                ("subnets:\n  - {name: lab, lmc: two}\n", r":2:\d+: "),
+                ("log: {level: loud}\n", r":1:\d+: .*notice"),
+                ("subnets: [\n", r":\d+:\d+: ")):
+            m.write_text(text)
+            ends(m.start(), 2, r"weft\.yaml" + pattern)
+            ends(m.start("--check-config"), 2, r"weft\.yaml" + pattern)
+        m.write()
+        ends(m.start("--check-config"), 0, r"")
+        os.remove(m.config)
+        ends(m.start(), 2, r"weft\.yaml")
+
+
+def test_usage():
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        for words in (["--onec"], ["-c"], ["surplus"]):
+            p = lab.start("weftd", [os.path.join(BUILD, "weftd")] + words, None)
+            ends(p, 2, r"usage|option")
+        _, err = m.weft("status", status=3)
+        need(len(err.strip().splitlines()) == 1 and m.socket in err, "no daemon: " + err)
+        m.weft("statsu", status=2)
+        m.weft(status=2)
+        m.weft("--help")
+        m.weft("--version")
+
+
+def test_show():
+    """Every listing answers, as a table and as JSON, and the topology is what others see."""
+    with running() as (lab, m):
+        want = lab.net.expected(lab.seat())
+        for what, key, number in (("nodes", "nodes", want["switches"] + want["hosts"]),
+                                  ("switches", "switches", want["switches"]),
+                                  ("links", "links", want["links"])):
+            got = m.json("show", what, "--all")
+            need(len(got[key]) == number and got["summary"], "show %s has %d, not %d" %
+                 (what, len(got[key]), number))
+        for what in ("nodes", "switches", "ports", "links", "engines", "events"):
+            out, _ = m.weft("show", what)
+            need(out.strip(), "show %s prints nothing" % what)
+        one = m.json("show", "nodes", lab.net.hosts()[0])
+        need(len(one["nodes"]) <= 1, "a node has one name")
+        engines = [e["name"] for e in m.json("show", "engines")["engines"]]
+        need({"minhop", "updn"} <= set(engines), "engines: %s" % engines)
+        text, _ = m.weft("show", "topology", "-o", "ibnetdiscover")
+        ours, theirs = proof.Seen(text), proof.discover(lab)
+        need(ours.switches == theirs.switches and ours.ports == theirs.ports,
+             "show topology differs from ibnetdiscover")
+        need("graph" in m.weft("show", "topology", "-o", "dot")[0], "no dot")
+        sw = next(iter(theirs.switches.values()))[0]
+        need(m.weft("show", "routes", str(sw))[0].strip(), "show routes prints nothing")
+        _, err = m.weft("show", "routes", "no-such-node", status=1)
+        need(len(err.strip().splitlines()) == 1, "unknown node: " + err)
+        m.weft("path", "no-such-node", str(sw), status=1)
+
+
+def test_generator():
+    """A fabric of ours is read by ibsim and found whole; one seed gives one fabric."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        if not fabrics.own_generator():
+            raise AssertionError("weftsim is not built")
+        for name in ("ft3-4", "ft2-4-2-3", "torus-3-3-1-1", "dfly-2-1-1-3"):
+            a = fabrics.fabric(name, tmp)
+            with open(a, "rb") as f:
+                first = f.read()
+            with open(fabrics.fabric(name, tmp), "rb") as f:
+                need(f.read() == first, "%s is not the same twice" % name)
+            with Lab(a) as lab:
+                proof.counts(lab, proof.discover(lab))
