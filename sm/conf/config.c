@@ -22,7 +22,6 @@
  * since to pass over a partition in silence would open the fabric.
  */
 #define FILE_MAX (1024u * 1024u)
-#define NAME_MAX_LEN 64u
 #define SUBNETS_MAX 64u
 #define LISTED_MAX 8u		/* so many possible words fit into a message */
 
@@ -209,6 +208,8 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 	bool known = false;
 	int rc;
 
+	if (strchr(item->key->text, '.'))	/* groups are maps: log.level is no key */
+		return unknown_key(l, d, name, item->key);
 	if (o && o->type == OPTION_SUBNETS)
 		return set_subnets(l, d, item->value);
 	if (o)
@@ -216,9 +217,7 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 	rc = check_later(l, d, name, item, &known);
 	if (known)
 		return rc;
-	/* A dot in a key would name an option in a group, which is not how groups are written. */
-	if (strlen(name) < NAME_MAX_LEN && !strchr(item->key->text, '.') &&
-	    schema_is_group(l->table, name))
+	if (schema_is_group(l->table, name))
 		return set_group(l, d, name, item->value);
 	return unknown_key(l, d, name, item->key);
 }

@@ -132,17 +132,21 @@ stage_sentence(enum config_stage stage)
 	case STAGE_NONE:
 		break;
 	}
-	return "A change takes effect at once.";
+	return "A change takes effect with the reload.";
 }
 
-/* Roff takes a backslash, and a dot or quote at the start of a line, for itself. */
+/* Each sentence starts a line, as roff wants it to space them. */
 static void
 manual_text(FILE *out, const char *s)
 {
-	if (*s == '.' || *s == '\'')
-		fputs("\\&", out);
-	for (; *s; s++)
-		fputs(*s == '\\' ? "\\e" : (char[2]){ *s }, out);
+	for (; *s; s++) {
+		if (s[0] == '.' && s[1] == ' ') {
+			fputs(".\n", out);
+			s++;
+		} else {
+			putc(*s, out);
+		}
+	}
 }
 
 static void

@@ -1,0 +1,842 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sm/base/buf.h"
+#include "sm/base/log.h"
+#include "sm/base/mem.h"
+#include "sm/conf/config.h"
+#include "sm/conf/schema.h"
+
+/*
+ * The configuration: every option against values it must refuse, places and words of messages
+ * (counted by hand), widths of fields, printing and reading back, differences, samples, manual.
+ * `UPDATE=1 test_conf` writes the list of options in docs/weft.yaml.5 anew.
+ */
+
+static struct config *
+parse(const char *text, struct error *e)
+{
+	e->text[0] = '\0';
+	return config_parse(text, strlen(text), "t.yaml", e);
+}
+
+static struct config *
+parse_ok(const char *text)
+{
+	struct error e;
+	struct config *c = parse(text, &e);
+
+	if (!c)
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static void
+expect_error(const char *text, const char *message)
+{
+	struct error e;
+	struct config *c = parse(text, &e);
+
+	config_free(c);
+	if (c)
+		fail_msg("accepted: %s", text);
+	assert_string_equal(e.text, message);
+}
+
+static char *
+read_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	struct buf b = { 0 };
+	char block[4096];
+	size_t n;
+
+	if (!f)
+		fail_msg("%s: run this from the top of the tree", path);
+	while ((n = fread(block, 1, sizeof(block), f)) > 0)
+		buf_add(&b, block, n);
+	fclose(f);
+	return b.data;
+}
+
+/* One option set to `value` as a file would do it; returns the column of the value, from 1. */
+static unsigned
+write_option(struct buf *out, const struct option *o, bool subnet, const char *value)
+{
+	const char *dot = strchr(o->name, '.');
+	const char *key = dot ? dot + 1 : o->name;
+	unsigned indent = (subnet ? 4 : 0) + (dot ? 2 : 0);
+
+	buf_clear(out);
+	if (subnet)
+		buf_str(out, "subnets:\n  -\n");
+	if (dot)
+		buf_printf(out, "%s%.*s:\n", subnet ? "    " : "", (int)(dot - o->name), o->name);
+	buf_printf(out, "%*s%s: %s\n", (int)indent, "", key, value);
+	return indent + (unsigned)strlen(key) + 3;
+}
+
+static unsigned
+last_line(const struct buf *b)
+{
+	unsigned lines = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		lines += b->data[i] == '\n';
+	return lines;
+}
+
+/* By the rules of each option: a group may be called text, a subnet 4294967296. */
+static bool
+is_legal(const char *option, const char *value)
+{
+	static const char *const legal[][2] = {
+		{ "control.group", "text" },
+		{ "name", "text" },
+		{ "name", "4294967296" },
+		{ "name", "18446744073709551616" },
+		{ "name", "0x1_0" },
+		{ "name", "1e3" },
+		{ "name", "0x" },
+		{ "name", "007" },
+		{ "prefix", "4294967296" },
+		{ "m_key", "4294967296" },
+		{ "sm_key", "4294967296" },
+	};
+
+	for (size_t i = 0; i < sizeof(legal) / sizeof(legal[0]); i++) {
+		if (strcmp(legal[i][0], option) == 0 && strcmp(legal[i][1], value) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+try_value(const struct option *o, bool subnet, const char *value)
+{
+	struct buf b = { 0 };
+	unsigned column = write_option(&b, o, subnet, value);
+	struct error e = { 0 };
+	struct config *c = parse(b.data, &e);
+	char place[64];
+
+	if (is_legal(o->name, value)) {
+		if (!c)
+			fail_msg("%s: %s: %s", o->name, value, e.text);
+	} else {
+		/* A list of the wrong things is wrong at the first of them. */
+		if (*value == '[' && (o->type == OPTION_WORDS || o->type == OPTION_GUIDS ||
+				      o->type == OPTION_SUBNETS))
+			column++;
+		snprintf(place, sizeof(place), "t.yaml:%u:%u: %s: expected ", last_line(&b), column,
+			 o->name);
+		if (c)
+			fail_msg("%s: %s was accepted", o->name, value);
+		if (strncmp(e.text, place, strlen(place)) != 0)
+			fail_msg("%s: wanted %s..., got %s", o->name, place, e.text);
+	}
+	config_free(c);
+	buf_free(&b);
+}
+
+static void
+test_wrong_values(void **state)
+{
+	static const char *const values[] = {
+		"text", "-1", "4294967296", "18446744073709551616", "\"\"", "[1, 2]", "{a: 1}",
+		"1.5", "0x1_0", "1e3", "+1", "0x", "\" 1\"", "007", "10 s",
+	};
+	unsigned options = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		for (const struct option *o = schema_root; o->name; o++, options++)
+			try_value(o, false, values[i]);
+		for (const struct option *o = schema_subnet; o->name; o++, options++)
+			try_value(o, true, values[i]);
+	}
+	assert_true(options > 35 * sizeof(values) / sizeof(values[0]));
+}
+
+/* The ranges, from the headers that use the values and the widths of the fields they go to. */
+static const struct range {
+	const char *name;		/* of the option */
+	const char *low, *high;		/* the outermost legal values */
+	const char *below, *above;	/* the next illegal ones; NULL: there is none */
+} ranges[] = {
+	{ "prefix", "1", "0xfeffffffffffffff", "0", "0xff00000000000000" },
+	{ "priority", "0", "15", "-1", "16" },
+	{ "m_key", "0", "0xffffffffffffffff", "-1", "0x10000000000000000" },
+	{ "sm_key", "0", "18446744073709551615", "-1", "18446744073709551616" },
+	{ "m_key_protect", "0", "0", "-1", "4" },
+	{ "m_key_lease", "11", "65535", "-1", "65536" },
+	{ "lmc", "0", "7", "-1", "8" },
+	{ "sweep_interval", "100ms", "24h", "99ms", "86401s" },
+	{ "sweep_interval", "0", "0s", "1us", "25h" },
+	{ "standby_poll", "100ms", "1h", "0", "3601s" },
+	{ "standby_retries", "1", "100", "0", "101" },
+	{ "max_op_vls", "1", "15", "0", "16" },
+	{ "max_op_vls", "2", "8", "3", "14" },
+	{ "max_smps", "1", "256", "0", "257" },
+	{ "max_smps_per_device", "1", "64", "0", "65" },
+	{ "timeout", "1ms", "60s", "999us", "60001ms" },
+	{ "timeout", "1000us", "1min", "0", "9223372036854775808us" },
+	{ "retries", "0", "15", "-1", "16" },
+	{ "packet_life_time", "0", "31", "-1", "32" },
+	{ "subnet_timeout", "0", "31", "-1", "32" },
+	{ "hoq_life", "0", "31", "-1", "32" },
+	{ "leaf_hoq_life", "0", "0x1f", "-1", "0x20" },
+	{ "vl_stall_count", "0", "7", "-1", "8" },
+	{ "leaf_vl_stall_count", "0", "7", "-1", "8" },
+	{ "local_phy_errors", "0", "15", "-1", "16" },
+	{ "overrun_errors", "0", "15", "-1", "16" },
+	{ "sm_sl", "0", "15", "-1", "16" },
+};
+
+static bool
+accepts(const struct option *o, bool subnet, const char *value)
+{
+	struct buf b = { 0 };
+	struct error e;
+	struct config *c;
+	bool ok;
+
+	write_option(&b, o, subnet, value);
+	c = parse(b.data, &e);
+	ok = c != NULL;
+	config_free(c);
+	buf_free(&b);
+	return ok;
+}
+
+static void
+test_ranges(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const struct range *r = &ranges[i];
+		const struct option *o = schema_find(schema_subnet, r->name);
+
+		assert_non_null(o);
+		if (!accepts(o, true, r->low) || !accepts(o, true, r->high))
+			fail_msg("%s: %s or %s was refused", r->name, r->low, r->high);
+		if (accepts(o, true, r->below) || accepts(o, true, r->above))
+			fail_msg("%s: %s or %s was accepted", r->name, r->below, r->above);
+	}
+	assert_true(accepts(schema_find(schema_root, "threads"), false, "64"));
+	assert_false(accepts(schema_find(schema_root, "threads"), false, "65"));
+}
+
+/* Each numeric option has its bounds tried above. */
+static void
+test_ranges_complete(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (const struct option *o = schema_subnet; o->name; o++) {
+		if (o->type != OPTION_NUMBER && o->type != OPTION_NUMBER64 &&
+		    o->type != OPTION_DURATION)
+			continue;
+		for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+			if (strcmp(ranges[i].name, o->name) == 0)
+				break;
+		}
+		if (i == sizeof(ranges) / sizeof(ranges[0]))
+			fail_msg("the range of %s is not tested", o->name);
+	}
+}
+
+#define S "subnets:\n  - "	/* what follows stands in column 5 of line 2 */
+
+static void
+test_messages(void **state)
+{
+	static const char *const cases[][2] = {
+		{ S "lmc: eight\n",
+		  "t.yaml:2:10: lmc: expected a whole number from 0 to 7, found \"eight\"" },
+		{ S "lmcc: 1\n",
+		  "t.yaml:2:5: unknown option \"lmcc\" in a subnet; did you mean \"lmc\"?" },
+		{ "lgo: {level: info}\n",
+		  "t.yaml:1:1: unknown option \"lgo\"; did you mean \"log\"?" },
+		{ "log: {levle: info}\n",
+		  "t.yaml:1:7: unknown option \"levle\" in log; did you mean \"level\"?" },
+		{ "log: {zzzzzzzz: info}\n",
+		  "t.yaml:1:7: unknown option \"zzzzzzzz\" in log; expected level or to" },
+		{ "lmc: 1\n",
+		  "t.yaml:1:1: unknown option \"lmc\" here: it belongs to an entry of subnets" },
+		{ "routing: {engines: [updn]}\n",
+		  "t.yaml:1:1: unknown option \"routing\" here: it belongs to an entry of subnets" },
+		{ S "threads: 2\n",
+		  "t.yaml:2:5: unknown option \"threads\" in a subnet: it belongs to the top of the file" },
+		{ "log.level: info\n", "t.yaml:1:1: unknown option \"log.level\"; "
+		  "expected state, control, log, names, threads or subnets" },
+		{ "log: {level: inof}\n", "t.yaml:1:14: log.level: expected error, warning, notice, "
+		  "info or debug, found \"inof\"; did you mean \"info\"?" },
+		{ "log: {to: jurnal}\n", "t.yaml:1:11: log.to: expected journal, stderr, or a path "
+		  "with a / in it, found \"jurnal\"" },
+		{ "log: info\n",
+		  "t.yaml:1:6: log: expected a map of options, found \"info\"" },
+		{ "state:\n", "t.yaml:1:7: state: expected a path with a / in it, or :memory:, "
+		  "found nothing" },
+		{ S "sweep_interval: 10\n",
+		  "t.yaml:2:21: sweep_interval: expected a time with a unit (us, ms, s, min, h) "
+		  "from 100ms to 24h, or 0, found \"10\"" },
+		{ S "max_op_vls: 3\n",
+		  "t.yaml:2:17: max_op_vls: expected 1, 2, 4, 8 or 15, found \"3\"" },
+		{ S "m_key: 0x12345678z\n",
+		  "t.yaml:2:12: m_key: expected a number from 0x0 to 0xffffffffffffffff, "
+		  "found something else" },
+		{ S "accept_handover: maybe\n",
+		  "t.yaml:2:22: accept_handover: expected true or false, found \"maybe\"" },
+		{ S "routing: {engines: [minhop, updwn]}\n",
+		  "t.yaml:2:33: routing.engines: expected a list of at least one of minhop or updn, "
+		  "found \"updwn\"; did you mean \"updn\"?" },
+		{ S "routing: {engines: [fattree, updn]}\n",
+		  "t.yaml:2:25: routing.engines: this version does not have \"fattree\" yet: "
+		  "use minhop or updn" },
+		{ S "routing: {engines: [auto]}\n",
+		  "t.yaml:2:25: routing.engines: this version does not have \"auto\" yet: "
+		  "use minhop or updn" },
+		{ S "routing: {engines: []}\n",
+		  "t.yaml:2:24: routing.engines: expected a list of at least one of minhop or updn, "
+		  "found a list" },
+		{ S "routing: {engines: [updn, updn]}\n",
+		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },
+		{ S "routing: {fallback: wran}\n", "t.yaml:2:25: routing.fallback: expected warn or "
+		  "refuse, found \"wran\"; did you mean \"warn\"?" },
+		{ S "routing: {roots: [0x10, 16]}\n", "t.yaml:2:29: routing.roots: expected a list of "
+		  "GUIDs such as 0x0002c903000a1b2c, found \"16\"" },
+		{ S "routing: {roots: [0x10, 0x0010]}\n",
+		  "t.yaml:2:29: routing.roots: \"0x0010\" is in the list twice" },
+		{ S "routing: {adaptive: auto}\n", "t.yaml:2:25: routing.adaptive: this version "
+		  "routes statically; only off is possible" },
+		{ "partitions: []\n",
+		  "t.yaml:1:1: partitions: this version programs only the default partition" },
+		{ "qos: {levels: []}\n",
+		  "t.yaml:1:1: qos: this version programs no QoS: all traffic has one service level" },
+		{ "subnets: []\n",
+		  "t.yaml:1:10: subnets: expected a list of at least one map, found an empty list" },
+		{ "subnets:\n  - default\n",
+		  "t.yaml:2:5: subnets: expected a map of options, found \"default\"" },
+		{ S "port: mlx5_0\n", "t.yaml:2:11: port: expected auto, DEVICE:PORT such as "
+		  "mlx5_0:1, or a port GUID, found \"mlx5_0\"" },
+		{ S "port: \"mlx5_0:255\"\n", "t.yaml:2:11: port: expected auto, DEVICE:PORT such as "
+		  "mlx5_0:1, or a port GUID, found \"mlx5_0:255\"" },
+		{ S "m_key_protect: 2\n",
+		  "t.yaml:2:20: m_key_protect: protects nothing without an m_key" },
+		{ S "m_key_lease: 10\n",
+		  "t.yaml:2:18: m_key_lease: expected 0, or more than sweep_interval" },
+		{ S "{name: a, port: \"x:1\"}\n  - {name: a, port: \"y:1\"}\n",
+		  "t.yaml:3:12: name: two subnets are called a" },
+		{ S "{name: a, port: \"x:1\"}\n  - {name: b, port: \"x:01\"}\n",
+		  "t.yaml:3:21: port: x:1 is the port of subnet a already" },
+		{ S "{name: a, port: 0xab}\n  - {name: b, port: 00000000000000AB}\n",
+		  "t.yaml:3:21: port: 0x00000000000000ab is the port of subnet a already" },
+		{ S "{name: a, port: \"x:1\"}\n  - name: b\n", "t.yaml:3:5: port: auto is for a single "
+		  "subnet; each of several needs a port of its own" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		expect_error(cases[i][0], cases[i][1]);
+}
+
+static void
+test_yaml(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "threads: 1\nnames: /a\nthreads: 2\n",
+		  "t.yaml:3:1: \"threads\" is set twice; it was set in line 1 already" },
+		{ "- a\n", "t.yaml:1:1: expected a map of options, found a list" },
+		{ "threads: 1\n---\nthreads: 2\n",
+		  "t.yaml:2:1: a second document starts here; one file is one" },
+		{ "threads: !!int 1\n", "t.yaml:1:10: tags (!...) have no meaning in this file" },
+		{ "? [a]\n: 1\n", "t.yaml:1:3: expected a word as key, found a list" },
+		{ "threads: *nobody\n",
+		  "t.yaml:1:10: this alias names nothing that ends before it" },
+		{ "subnets: &a [*a]\n",
+		  "t.yaml:1:14: this alias names nothing that ends before it" },
+		{ "a: [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]\n", "t.yaml:1:19: nested too deeply" },
+		{ "state: \"/a\\0b\"\n",
+		  "t.yaml:1:8: the value holds a control character or a line break" },
+		{ "state: \"/a\\nb\"\n",
+		  "t.yaml:1:8: the value holds a control character or a line break" },
+	};
+	static const char *const places[][2] = {
+		{ "threads: 1\nlog: {level: info\n", "t.yaml:3:1: malformed YAML: " },
+		{ "names: /\xc3\xbc\x01\n", "t.yaml:1:10: malformed YAML: " },
+		{ "names: /a\n\xff\n", "t.yaml:2:1: malformed YAML: " },
+		{ "log:\n\tlevel: info\n", "t.yaml:2:1: malformed YAML: " },
+	};
+	struct error e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		expect_error(cases[i][0], cases[i][1]);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		assert_null(parse(places[i][0], &e));
+		assert_memory_equal(e.text, places[i][1], strlen(places[i][1]));
+	}
+}
+
+/* "Billion laughs": nine levels of nine aliases each would be 387 million values. */
+static void
+test_bounds(void **state)
+{
+	struct buf b = { 0 };
+	struct error e;
+
+	(void)state;
+	buf_str(&b, "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
+	for (int i = 1; i < 9; i++) {
+		buf_printf(&b, "a%d: &a%d [", i, i);
+		for (int j = 0; j < 9; j++)
+			buf_printf(&b, "%s*a%d", j ? ", " : "", i - 1);
+		buf_str(&b, "]\n");
+	}
+	expect_error(b.data, "t.yaml:6:10: the aliases stand for too many values");
+	buf_clear(&b);
+	for (int i = 0; i < 300; i++)
+		buf_printf(&b, "k%d: 1\n", i);
+	expect_error(b.data, "t.yaml:257:1: more than 256 keys in one map");
+	buf_clear(&b);
+	for (int i = 0; i < 1024 * 1024 + 1; i++)
+		buf_char(&b, ' ');
+	expect_error(b.data, "t.yaml:1:1: larger than 1048576 bytes");
+	buf_clear(&b);
+	for (int i = 0; i < 1024 * 1024; i++)
+		buf_char(&b, '[');
+	assert_null(parse(b.data, &e));
+	buf_clear(&b);
+	buf_str(&b, "subnets:\n");
+	for (int i = 0; i < 65; i++)
+		buf_str(&b, "  - {}\n");
+	expect_error(b.data, "t.yaml:2:3: subnets: expected at most 64");
+	buf_clear(&b);
+	buf_str(&b, "names: /");
+	for (int i = 0; i < 5000; i++)
+		buf_char(&b, 'x');
+	assert_null(parse(b.data, &e));
+	assert_non_null(strstr(e.text, "xxx...\""));
+	buf_free(&b);
+}
+
+/* What a configuration without any line is, by the design and by custom. */
+static void
+test_defaults(void **state)
+{
+	static const char *const empty[] = { "", "\n", "# nothing\n", "---\n", "{}", "log:\n", "null\n" };
+	struct config *c, *d = config_load(NULL, NULL);
+
+	(void)state;
+	assert_non_null(d);
+	assert_null(d->file);
+	assert_string_equal(d->state, "/var/lib/weft/weft.db");
+	assert_string_equal(d->control.socket, "/run/weft/weft.sock");
+	assert_null(d->control.group);
+	assert_int_equal(d->log.level, LOG_L_NOTICE);
+	assert_string_equal(d->log.to, "journal");
+	assert_null(d->names);
+	assert_int_equal(d->nsubnets, 1);
+	assert_string_equal(d->subnets->name, "default");
+	assert_string_equal(d->subnets->port, "auto");
+	assert_true(d->subnets->prefix == 0xfe80000000000000);
+	assert_true(d->subnets->sm_key == 1 && d->subnets->m_key == 0);
+	assert_true(d->subnets->sweep_interval == SEC(10));
+	assert_true(d->subnets->timeout == MSEC(200));
+	assert_int_equal(d->subnets->max_op_vls, 8);
+	assert_int_equal(d->subnets->max_smps, 256);
+	assert_int_equal(d->subnets->packet_life_time, 18);
+	assert_int_equal(d->subnets->leaf_hoq_life, 16);
+	assert_false(d->subnets->accept_handover);
+	assert_false(d->subnets->refuse_if_master);
+	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+		c = parse_ok(empty[i]);
+		assert_int_equal(config_diff(d, c, NULL, NULL), STAGE_NONE);
+		config_free(c);
+	}
+	config_free(d);
+	config_free(NULL);
+}
+
+/* A different value in every field: one that is written too wide would spoil its neighbours. */
+static const char full[] =
+	"state: ':memory:'\n"
+	"control: {socket: ./w.sock, group: \"domain users\"}\n"
+	"log: {level: debug, to: /var/log/weft.log}\n"
+	"names: \"/etc/a \\\"b\\\" \\\\ \xc3\xbc\"\n"
+	"threads: 3\n"
+	"subnets:\n"
+	"  - name: compute-1\n"
+	"    port: \"mlx5_0:01\"\n"
+	"    prefix: 0xFEC0000000000001\n"
+	"    priority: 14\n"
+	"    m_key: 0x0123456789abcdef\n"
+	"    sm_key: 18446744073709551614\n"
+	"    m_key_lease: 65534\n"
+	"    m_key_protect: 3\n"
+	"    lmc: 2\n"
+	"    sweep_interval: 1500ms\n"
+	"    standby_poll: 5min\n"
+	"    standby_retries: 9\n"
+	"    routing: {engines: [updn], fallback: refuse, adaptive: off, roots: [0x10, 00000000000000aB]}\n"
+	"    max_op_vls: 4\n"
+	"    max_smps: 200\n"
+	"    max_smps_per_device: 63\n"
+	"    timeout: 1234us\n"
+	"    retries: 5\n"
+	"    packet_life_time: 31\n"
+	"    subnet_timeout: 30\n"
+	"    hoq_life: 29\n"
+	"    leaf_hoq_life: 28\n"
+	"    vl_stall_count: 6\n"
+	"    leaf_vl_stall_count: 1\n"
+	"    local_phy_errors: 13\n"
+	"    overrun_errors: 12\n"
+	"    sm_sl: 11\n"
+	"    client_reregister: no\n"
+	"    accept_handover: on\n"
+	"    refuse_if_master: yes\n"
+	"  - {name: b, port: 0xab}\n";
+
+static void
+check_full_subnet(const struct config_subnet *s)
+{
+	assert_string_equal(s->name, "compute-1");
+	assert_string_equal(s->port, "mlx5_0:1");
+	assert_true(s->prefix == 0xfec0000000000001);
+	assert_int_equal(s->priority, 14);
+	assert_true(s->m_key == 0x0123456789abcdef);
+	assert_true(s->sm_key == UINT64_MAX - 1);
+	assert_int_equal(s->m_key_lease, 65534);
+	assert_int_equal(s->m_key_protect, 3);
+	assert_int_equal(s->lmc, 2);
+	assert_true(s->sweep_interval == 1500000000);
+	assert_true(s->standby_poll == SEC(300));
+	assert_int_equal(s->standby_retries, 9);
+	assert_string_equal(s->routing.engines[0], "updn");
+	assert_null(s->routing.engines[1]);
+	assert_int_equal(s->routing.fallback, FALLBACK_REFUSE);
+	assert_int_equal(s->routing.nroots, 2);
+	assert_true(s->routing.roots[0] == 0x10 && s->routing.roots[1] == 0xab);
+	assert_int_equal(s->max_op_vls, 4);
+	assert_int_equal(s->max_smps, 200);
+	assert_int_equal(s->max_smps_per_device, 63);
+	assert_true(s->timeout == 1234000);
+	assert_int_equal(s->retries, 5);
+	assert_int_equal(s->packet_life_time, 31);
+	assert_int_equal(s->subnet_timeout, 30);
+	assert_int_equal(s->hoq_life, 29);
+	assert_int_equal(s->leaf_hoq_life, 28);
+	assert_int_equal(s->vl_stall_count, 6);
+	assert_int_equal(s->leaf_vl_stall_count, 1);
+	assert_int_equal(s->local_phy_errors, 13);
+	assert_int_equal(s->overrun_errors, 12);
+	assert_int_equal(s->sm_sl, 11);
+	assert_false(s->client_reregister);
+	assert_true(s->accept_handover);
+	assert_true(s->refuse_if_master);
+}
+
+static void
+test_full(void **state)
+{
+	struct config *c = parse_ok(full);
+
+	(void)state;
+	assert_string_equal(c->file, "t.yaml");
+	assert_string_equal(c->state, ":memory:");
+	assert_string_equal(c->control.socket, "./w.sock");
+	assert_string_equal(c->control.group, "domain users");
+	assert_int_equal(c->log.level, LOG_L_DEBUG);
+	assert_string_equal(c->log.to, "/var/log/weft.log");
+	assert_string_equal(c->names, "/etc/a \"b\" \\ \xc3\xbc");
+	assert_int_equal(c->threads, 3);
+	assert_int_equal(c->nsubnets, 2);
+	check_full_subnet(&c->subnets[0]);
+	assert_string_equal(c->subnets[1].port, "0x00000000000000ab");
+	config_free(c);
+}
+
+static void
+test_print(void **state)
+{
+	static const char *const texts[] = { "", full, "control: {group: \"null\"}\nnames: null\n",
+		S "{name: \"12\", sweep_interval: 0}\n", "subnets: [&a {name: y}]\n" };
+	struct buf one = { 0 }, two = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct config *c = parse_ok(texts[i]), *d;
+
+		buf_clear(&one);
+		buf_clear(&two);
+		config_print(c, &one);
+		d = parse_ok(one.data);
+		config_print(d, &two);
+		assert_string_equal(one.data, two.data);
+		assert_int_equal(config_diff(c, d, NULL, NULL), STAGE_NONE);
+		if (texts[i] == full)
+			check_full_subnet(&d->subnets[0]);
+		config_free(c);
+		config_free(d);
+	}
+	buf_free(&one);
+	buf_free(&two);
+}
+
+static void
+test_print_golden(void **state)
+{
+	static const char head[] = "state: /var/lib/weft/weft.db\ncontrol:\n"
+		"  socket: /run/weft/weft.sock\n  group: null\nlog:\n  level: notice\n  to: journal\n"
+		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
+		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
+	static const char routing[] = "    routing:\n      engines: [minhop, updn]\n"
+		"      fallback: warn\n      roots: []\n    max_op_vls: 8\n";
+	struct config *c = config_load(NULL, NULL);
+	struct buf b = { 0 };
+
+	(void)state;
+	config_print(c, &b);
+	assert_memory_equal(b.data, head, strlen(head));
+	assert_non_null(strstr(b.data, routing));
+	assert_non_null(strstr(b.data, "    sweep_interval: 10s\n"));
+	assert_non_null(strstr(b.data, "    timeout: 200ms\n"));
+	buf_free(&b);
+	config_free(c);
+}
+
+static void
+collect(void *arg, const char *option, const char *old_value, const char *new_value,
+	enum config_stage stage)
+{
+	buf_printf(arg, "%s %s -> %s (%s)\n", option, old_value, new_value, option_stage(stage));
+}
+
+static void
+expect_diff(const char *old, const char *new, enum config_stage stage, const char *report)
+{
+	struct config *a = parse_ok(old), *b = parse_ok(new);
+	struct buf got = { 0 };
+
+	assert_int_equal(config_diff(a, b, collect, &got), stage);
+	assert_int_equal(config_diff(a, b, NULL, NULL), stage);
+	assert_string_equal(got.data ? got.data : "", report);
+	buf_free(&got);
+	config_free(a);
+	config_free(b);
+}
+
+static void
+test_diff(void **state)
+{
+	(void)state;
+	expect_diff("", "threads: 0\n", STAGE_NONE, "");
+	expect_diff("", "log: {level: info}\n", STAGE_LIVE, "log.level notice -> info (live)\n");
+	expect_diff("", S "{lmc: 1, timeout: 1s}\n", STAGE_LIDS,
+		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].timeout 200ms -> 1s (live)\n");
+	expect_diff("", S "routing: {engines: [updn]}\n", STAGE_ROUTING,
+		    "subnets[0].routing.engines [minhop, updn] -> [updn] (routing)\n");
+	expect_diff("", S "hoq_life: 17\n", STAGE_PUSH, "subnets[0].hoq_life 18 -> 17 (push)\n");
+	expect_diff("", S "{name: x, lmc: 7}\n", STAGE_RESTART,
+		    "subnets[0].name default -> x (restart)\nsubnets[0].lmc 0 -> 7 (lids)\n");
+	expect_diff("", S "sm_key: 0x77\n", STAGE_LIVE,
+		    "subnets[0].sm_key (hidden) -> (hidden) (live)\n");
+	expect_diff(S "{name: a, port: \"x:1\"}\n",
+		    S "{name: a, port: \"x:1\"}\n  - {name: b, port: \"y:1\"}\n", STAGE_RESTART,
+		    "subnets[1] absent -> b (restart)\n");
+	expect_diff(S "{name: a, port: \"x:1\"}\n  - {name: b, port: \"y:1\"}\n",
+		    S "{name: a, port: \"x:1\"}\n", STAGE_RESTART,
+		    "subnets[1] b -> absent (restart)\n");
+}
+
+/* An alias is what it names, wherever it stands. */
+static void
+test_alias(void **state)
+{
+	struct config *c = parse_ok("subnets:\n  - {name: a, port: \"x:1\", routing: &r {engines: "
+				    "[updn], roots: [0x1]}}\n  - {name: b, port: \"y:1\", routing: *r}\n");
+
+	(void)state;
+	assert_string_equal(c->subnets[1].routing.engines[0], "updn");
+	assert_null(c->subnets[1].routing.engines[1]);
+	assert_int_equal(c->subnets[1].routing.nroots, 1);
+	config_free(c);
+}
+
+static void
+write_to(const char *path, const char *text, mode_t mode)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static bool
+warns(const char *file, const char *log, const char *text, mode_t mode)
+{
+	struct config *c;
+	struct error e;
+	char *said;
+	bool found;
+
+	write_to(file, text, mode);
+	write_to(log, "", 0600);
+	assert_int_equal(log_open(log, LOG_L_NOTICE, &e), 0);
+	c = config_load(file, &e);
+	assert_int_equal(log_open("stderr", LOG_L_NOTICE, &e), 0);
+	assert_non_null(c);
+	assert_string_equal(c->file, file);
+	config_free(c);
+	said = read_file(log);
+	found = said && strstr(said, "m_key");
+	mem_free(said);
+	return found;
+}
+
+static void
+test_files(void **state)
+{
+	char dir[] = "/tmp/test-conf-XXXXXX", file[64], log[64], want[160];
+	struct error e;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(file, sizeof(file), "%s/weft.yaml", dir);
+	snprintf(log, sizeof(log), "%s/log", dir);
+	assert_null(config_load(file, &e));
+	assert_int_equal(e.code, ERR_NOT_FOUND);
+	snprintf(want, sizeof(want), "cannot read %s: No such file or directory", file);
+	assert_string_equal(e.text, want);
+	assert_null(config_load(dir, &e));
+	assert_int_equal(e.code, ERR_IO);
+	assert_true(warns(file, log, S "m_key: 5\n", 0644));
+	assert_false(warns(file, log, S "m_key: 5\n", 0640));
+	assert_false(warns(file, log, S "lmc: 5\n", 0644));
+	write_to(file, "threads: x\n", 0600);
+	assert_null(config_load(file, &e));
+	snprintf(want, sizeof(want),
+		 "%s:1:10: threads: expected a whole number from 0 to 64, found \"x\"", file);
+	assert_string_equal(e.text, want);
+	unlink(file);
+	unlink(log);
+	rmdir(dir);
+}
+
+static void
+test_sample(void **state)
+{
+	struct config *c, *d = config_load(NULL, NULL);
+	char *text = read_file("etc/weft.yaml");
+
+	(void)state;
+	c = parse_ok(text);
+	mem_free(text);
+	assert_int_equal(config_diff(d, c, NULL, NULL), STAGE_NONE);	/* it shows the defaults */
+	config_free(c);
+	config_free(d);
+}
+
+/* Every "#option: value" of the sample is one that the parser takes. */
+static void
+test_sample_comments(void **state)
+{
+	char *text = read_file("etc/weft.yaml"), *to = text;
+	struct config *c;
+
+	(void)state;
+	for (char *p = text; *p; p++) {
+		bool start = p == text || p[-1] == '\n';
+		char *hash = p + strspn(p, " ");
+
+		if (start && *hash == '#' && hash[1] != ' ' && hash[1] != '\n') {
+			memmove(to, p, (size_t)(hash - p));
+			to += hash - p;
+			p = hash + 1;
+		}
+		*to++ = *p;
+	}
+	*to = '\0';
+	c = parse_ok(text);
+	assert_int_equal(c->subnets->routing.nroots, 2);
+	assert_string_equal(c->names, "/etc/weft/node-names");
+	config_free(c);
+	mem_free(text);
+}
+
+#define BEGIN_MARK ".\\\" Options: written by UPDATE=1 test_conf.\n"
+#define END_MARK ".\\\" End of options.\n"
+
+static void
+test_manual(void **state)
+{
+	const char *path = "docs/weft.yaml.5";
+	char *page = read_file(path), *begin = strstr(page, BEGIN_MARK), *end, *made = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(begin);
+	begin += strlen(BEGIN_MARK);
+	end = strstr(begin, END_MARK);
+	assert_non_null(end);
+	f = open_memstream(&made, &size);
+	config_manual(f);
+	fclose(f);
+	if (getenv("UPDATE")) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fprintf(f, "%.*s%s%s", (int)(begin - page), page, made, end);
+		fclose(f);
+	} else if (size != (size_t)(end - begin) || memcmp(begin, made, size) != 0) {
+		fail_msg("%s is out of date: UPDATE=1 build/test_conf writes it anew", path);
+	}
+	for (const struct option *o = schema_subnet; o->name; o++) {
+		char item[64];
+
+		snprintf(item, sizeof(item), "subnets[].%s\n", o->name);
+		assert_non_null(strstr(made, item));
+	}
+	free(made);
+	mem_free(page);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_values),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_ranges_complete),
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_print_golden),
+		cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_sample_comments),
+		cmocka_unit_test(test_manual),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
