@@ -15,4 +15,4 @@ base_src := \
 	sm/base/text.c
 base_public := $(addprefix sm/base/,buf.h clock.h error.h frame.h json.h list.h log.h loop.h map.h \
 	mem.h parallel.h table.h text.h version.h)
-base_pkgs := libevent_core libevent_pthreads
+base_pkgs := libevent_core

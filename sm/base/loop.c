@@ -223,8 +223,7 @@ bool
 loop_run_until(struct loop *l, monotime deadline, const bool *flag)
 {
 	l->flag = flag;
-	if (!ended(l))
-		run(l, deadline);
+	run(l, deadline);
 	l->flag = NULL;
 	atomic_store(&l->stopped, false);
 	return flag && *flag;

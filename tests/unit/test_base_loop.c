@@ -313,7 +313,7 @@ test_random(void **state)
 
 struct work {
 	struct loop *l;		/* under test */
-	char *trace;		/* letters of runs (capital) and dones */
+	char *trace;		/* letters of the jobs that are done */
 	char letter;		/* of this job */
 	monotime ran;		/* when it ran */
 	monotime done;		/* when that was told */
@@ -330,7 +330,6 @@ work_trace(struct work *w, char letter)
 	w->trace[len + 1] = '\0';
 }
 
-/* `trace` is written by one thread at a time only in a virtual loop; see work_done(). */
 static void
 work_run(void *arg)
 {

@@ -61,7 +61,8 @@ static void
 test_guid(void **state)
 {
 	static const char *const bad[] = {
-		"", "0x", "0x10000000000000000", "2c903", "0002c9030000001", "0002c90300000012 ",
+		"", "0x", "0x10000000000000000", "0x00000000000000001",
+		"2c903", "0002c9030000001", "0002c90300000012 ",
 		" 0x1", "0x1g", "-0x1", "0002c903000000123", "0x-1",
 	};
 	char text[GUID_TEXT_SIZE];
@@ -227,7 +228,7 @@ test_nearest_word(void **state)
 	char endless[5000];
 
 	(void)state;
-	assert_string_equal(nearest_word("rotuing", words), "routing");		/* swap */
+	assert_string_equal(nearest_word("rotuing", words), "routing");
 	assert_string_equal(nearest_word("sweepinterval", words), "sweep_interval");
 	assert_string_equal(nearest_word("LMC", words), "lmc");
 	assert_string_equal(nearest_word("prt", words), "port");
@@ -238,6 +239,8 @@ test_nearest_word(void **state)
 	memset(endless, 'p', sizeof(endless) - 1);
 	endless[sizeof(endless) - 1] = '\0';
 	assert_null(nearest_word(endless, words));
+	/* a swap of neighbours is one edit, and two letters allow one */
+	assert_string_equal(nearest_word("no", (const char *const[]){ "on", NULL }), "on");
 	/* the limit is 1 + length/3: three edits pass in six letters, four do not */
 	assert_string_equal(nearest_word("abcdef", (const char *const[]){ "abcxyz", NULL }),
 			    "abcxyz");
