@@ -10,6 +10,7 @@ import sys
 
 from lab import SHARED, Failure, Skip, program, shared
 
+OWN_NAMES = {"dfly": "dragonfly"}       # where the two generators differ
 EXAMPLES = "/usr/share/doc/ibsim-utils/net-examples"
 
 
@@ -21,7 +22,7 @@ def own_generator():
 def generate(words, out):
     own = own_generator()
     if own:
-        argv = [own, "generate"] + words
+        argv = [own, "generate", OWN_NAMES.get(words[0], words[0])] + words[1:]
     elif os.path.exists(os.path.join(SHARED, "tools", "gen_ibnet.py")):
         argv = [sys.executable, shared("tools/gen_ibnet.py")] + words
     else:
