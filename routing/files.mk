@@ -1,7 +1,10 @@
 routing_src := \
+	routing/balance.c \
 	routing/chain.c \
+	routing/channels.c \
 	routing/check.c \
 	routing/engines.c \
+	routing/levels.c \
 	routing/minhop.c \
 	routing/quality.c \
 	routing/updn.c

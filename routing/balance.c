@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/balance.h"
+#include <stdlib.h>
+#include <string.h>
+#include "routing/levels.h"
+#include "sm/base/mem.h"
+#include "sm/base/parallel.h"
+
+/*
+ * The balancer. LIDs are placed one after the other, host LIDs in order of (home switch, port) and
+ * then the switches' own, the two counted apart. For one LID all switches choose, nearest to the
+ * destination first, among the edges that the engine's tree offers:
+ *
+ *  1. the edge with the least load after the choice. The load counts destinations that really
+ *     cross the edge (a switch where no host's packet comes by adds nothing) and is weighted by
+ *     the data rate: a link at a quarter of the speed is as full with a quarter of them;
+ *  2. of these the one whose onward way to the destination carries the least load in sum;
+ *  3. of these the one with the least label along that way, nearest to the destination first, so
+ *     that all switches agree on the same way in. On an intact fat tree this makes each host's
+ *     packets meet in one top switch, and neighbouring hosts in different ones, which is what
+ *     D-mod-K does in closed form (Zahavi, JPDC 2012).
+ *
+ * A port that the previous plan used for the LID is kept where it is still offered and carries at
+ * most one destination more than the least loaded one would. The further LIDs of a port (LMC) avoid
+ * the next switches and links of its earlier ones before they look at load.
+ *
+ * Trees are built in parallel, the choice is made in one thread in a fixed order: the tables do
+ * not depend on the number of threads.
+ */
+#define LOAD_UNIT 32u		/* load of one destination on the fastest link */
+#define KEY_LOAD_SHIFT 42	/* place of the load in a key, above three labels */
+#define KEY_LABEL_BITS 14
+#define KEY_LOAD_MAX ((1u << (64 - KEY_LOAD_SHIFT)) - 1)
+#define BATCH 32		/* trees built at a time */
+
+/* One kind of LIDs: loads are counted for each by itself. */
+struct tally {
+	uint32_t *after;	/* by edge: its load if one more destination took it */
+};
+
+struct balance {
+	const struct engine_input *in;	/* what is routed */
+	const struct fabric *f;		/* in->fabric */
+	struct plan_row **rows;		/* by switch; NULL: silent, not ours to fill */
+	balance_tree_fn tree_fn;	/* the engine's */
+	const void *tree_arg;		/* its argument */
+	uint32_t *to;			/* by edge: switch it leads to */
+	uint32_t *step;			/* by edge: load that one destination adds */
+	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
+	uint16_t *label;		/* by switch */
+	uint32_t *sources;		/* by switch: hosts' ports on it */
+	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
+	uint64_t *key;			/* by switch: worth of its way to the present destination */
+	uint32_t *choice;		/* by switch: edge chosen for the present destination */
+	uint8_t *busy;			/* by switch: packets come by on the way there */
+	uint8_t *exits;			/* by switch: exits of the present LID */
+	uint8_t *tree_exits;		/* those that exit_tree was built for */
+	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
+	uint32_t exit_home;		/* home switch of exit_tree, FABRIC_NONE */
+	struct tally hosts;		/* for LIDs of channel adapters */
+	struct tally switches;		/* for LIDs of switches */
+	bool any_fixed;			/* there are silent switches */
+};
+
+struct item {
+	uint32_t home;		/* switch index */
+	uint16_t lid;
+	uint8_t out;		/* port at the home switch, 0: the switch itself */
+	uint8_t offset;		/* within the LIDs of one port */
+};
+
+static void
+tree_init(struct balance_tree *t, const struct fabric *f)
+{
+	t->order = mem_array(f->nswitches, sizeof(*t->order));
+	t->dist = mem_array(f->nswitches, sizeof(*t->dist));
+	t->first = mem_array(f->nswitches + 1u, sizeof(*t->first));
+	t->edge = mem_array(f->nedges, sizeof(*t->edge));
+	t->mark = mem_array(f->nswitches, sizeof(*t->mark));
+}
+
+static void
+tree_free(struct balance_tree *t)
+{
+	mem_free(t->order);
+	mem_free(t->dist);
+	mem_free(t->first);
+	mem_free(t->edge);
+	mem_free(t->mark);
+}
+
+static void
+tally_init(struct tally *t, const struct balance *b)
+{
+	t->after = mem_array(b->f->nedges, sizeof(*t->after));
+	memcpy(t->after, b->step, b->f->nedges * sizeof(*t->after));
+}
+
+static void
+measure_edges(struct balance *b)
+{
+	const struct fabric *f = b->f;
+	uint32_t fastest = 1;
+
+	for (uint32_t e = 0; e < f->nedges; e++)
+		if (f->edges[e].rate_mbps > fastest)
+			fastest = f->edges[e].rate_mbps;
+	memset(b->edge_at, 0xff, f->nports * sizeof(*b->edge_at));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
+			uint32_t rate = f->edges[e].rate_mbps ? f->edges[e].rate_mbps : fastest;
+
+			b->to[e] = f->edges[e].to;
+			b->step[e] = (uint32_t)(((uint64_t)fastest * LOAD_UNIT + rate / 2) / rate);
+			b->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
+		}
+}
+
+static void
+match_previous(struct balance *b)
+{
+	const struct plan *prev = b->in->previous;
+
+	if (!prev || !prev->lids)
+		return;
+	b->prev_sw = mem_array(b->f->nswitches, sizeof(*b->prev_sw));
+	for (uint32_t sw = 0; sw < b->f->nswitches; sw++) {
+		uint32_t n = fabric_node_by_guid(prev->fabric, fabric_switch_node(b->f, sw)->guid);
+
+		b->prev_sw[sw] = n == FABRIC_NONE ? FABRIC_NONE : prev->fabric->nodes[n].sw;
+	}
+}
+
+static void
+balance_init(struct balance *b)
+{
+	const struct fabric *f = b->f;
+
+	b->to = mem_array(f->nedges, sizeof(*b->to));
+	b->step = mem_array(f->nedges, sizeof(*b->step));
+	b->edge_at = mem_array(f->nports, sizeof(*b->edge_at));
+	b->label = mem_array(f->nswitches, sizeof(*b->label));
+	b->sources = levels_hosts(f);
+	b->key = mem_array(f->nswitches, sizeof(*b->key));
+	b->choice = mem_array(f->nswitches, sizeof(*b->choice));
+	b->busy = mem_array(f->nswitches, 1);
+	b->exits = mem_array(f->nswitches, 1);
+	b->tree_exits = mem_array(f->nswitches, 1);
+	b->exit_home = FABRIC_NONE;
+	measure_edges(b);
+	levels_label(f, b->label);
+	match_previous(b);
+	tally_init(&b->hosts, b);
+	tally_init(&b->switches, b);
+	for (uint32_t sw = 0; b->in->fixed && sw < f->nswitches; sw++)
+		b->any_fixed |= b->in->fixed[sw] != NULL;
+	if (b->any_fixed)
+		tree_init(&b->exit_tree, f);
+}
+
+static void
+balance_done(struct balance *b)
+{
+	mem_free(b->to);
+	mem_free(b->step);
+	mem_free(b->edge_at);
+	mem_free(b->label);
+	mem_free(b->sources);
+	mem_free(b->prev_sw);
+	mem_free(b->key);
+	mem_free(b->choice);
+	mem_free(b->busy);
+	mem_free(b->exits);
+	mem_free(b->tree_exits);
+	mem_free(b->hosts.after);
+	mem_free(b->switches.after);
+	if (b->any_fixed)
+		tree_free(&b->exit_tree);
+}
+
+/* The edge that the previous plan used at `sw` for a LID of the same owner; FABRIC_NONE. */
+static uint32_t
+previous_edge(const struct balance *b, uint32_t sw, const struct plan_row *row, uint16_t lid)
+{
+	const struct fabric_node *n = fabric_switch_node(b->f, sw);
+	uint8_t out = plan_row_port(row, lid);
+
+	return out <= n->nports ? b->edge_at[n->first_port + out] : FABRIC_NONE;
+}
+
+/* Did the LID belong to the same port before? */
+static bool
+same_owner(const struct balance *b, uint16_t lid)
+{
+	const struct plan *prev = b->in->previous;
+	uint32_t now = b->in->lids->dest[lid].port;
+
+	if (!b->prev_sw || lid > prev->lids->top || prev->lids->dest[lid].port == FABRIC_NONE)
+		return false;
+	return prev->fabric->ports[prev->lids->dest[lid].port].guid == b->f->ports[now].guid;
+}
+
+/* How much of an edge the earlier LIDs of the same port use already. */
+static unsigned
+overlap(const struct balance *b, uint32_t sw, uint32_t e, const struct item *it)
+{
+	unsigned n = 0;
+
+	for (uint8_t k = 1; k <= it->offset; k++) {
+		uint32_t other = previous_edge(b, sw, b->rows[sw], (uint16_t)(it->lid - k));
+
+		if (other != FABRIC_NONE)
+			n += (b->to[other] == b->to[e]) + (other == e);
+	}
+	return n;
+}
+
+/* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
+static uint32_t
+choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+	     uint32_t sw, const struct item *it)
+{
+	uint32_t best = *edge;
+	unsigned best_overlap = UINT32_MAX;
+
+	for (; edge < end; edge++) {
+		uint32_t e = *edge;
+		unsigned n = overlap(b, sw, e, it);
+
+		if (n > best_overlap)
+			continue;
+		if (n < best_overlap || y->after[e] < y->after[best] ||
+		    (y->after[e] == y->after[best] && b->key[b->to[e]] < b->key[b->to[best]]))
+			best = e;
+		best_overlap = n;
+	}
+	return best;
+}
+
+static uint32_t
+choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end)
+{
+	uint32_t best = *edge, best_after = y->after[best];
+	uint64_t best_key = b->key[b->to[best]];
+
+	for (edge++; edge < end; edge++) {
+		uint32_t after = y->after[*edge];
+		uint64_t key;
+
+		if (after > best_after)
+			continue;
+		key = b->key[b->to[*edge]];
+		if (after < best_after || key < best_key) {
+			best = *edge;
+			best_after = after;
+			best_key = key;
+		}
+	}
+	return best;
+}
+
+/* Keep the previous edge if it is offered and nearly as good. */
+static uint32_t
+keep(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+     uint32_t best, uint32_t old)
+{
+	if (old == best || old == FABRIC_NONE || y->after[old] > y->after[best] + b->step[old])
+		return best;
+	for (; edge < end; edge++)
+		if (*edge == old)
+			return old;
+	return best;
+}
+
+static uint64_t
+way_key(const struct balance *b, const struct tally *y, uint32_t sw, uint32_t e, unsigned dist)
+{
+	uint64_t next = b->key[b->to[e]];
+	uint64_t load = (next >> KEY_LOAD_SHIFT) + ((y->after[e] - b->step[e]) >> 1);
+	uint64_t labels = next & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1);
+
+	if (load > KEY_LOAD_MAX)
+		load = KEY_LOAD_MAX;
+	if (dist <= 3)
+		labels |= (uint64_t)b->label[sw] << (KEY_LABEL_BITS * (3 - dist));
+	return load << KEY_LOAD_SHIFT | labels;
+}
+
+/* Count the edges that packets of hosts (or, to a switch, of anybody) cross. */
+static void
+count_way(struct balance *b, struct tally *y, const struct balance_tree *t, bool all)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		b->busy[t->order[i]] = all || b->sources[t->order[i]];
+	for (uint32_t i = t->n; i-- > 1;) {
+		uint32_t sw = t->order[i], e = b->choice[sw];
+
+		if (!b->busy[sw])
+			continue;
+		y->after[e] += b->step[e];
+		b->busy[b->to[e]] = 1;
+	}
+}
+
+static void
+place(struct balance *b, const struct balance_tree *t, const struct item *it)
+{
+	struct tally *y = it->out ? &b->hosts : &b->switches;
+	bool sticky = same_owner(b, it->lid);
+
+	b->key[it->home] = 0;
+	for (uint32_t i = 1; i < t->n; i++) {
+		uint32_t sw = t->order[i];
+		const uint32_t *edge = &t->edge[t->first[i]], *end = &t->edge[t->first[i + 1]];
+		uint32_t e;
+
+		if (it->offset)
+			e = choose_apart(b, y, edge, end, sw, it);
+		else
+			e = choose(b, y, edge, end);
+		if (sticky && b->prev_sw[sw] != FABRIC_NONE)
+			e = keep(b, y, edge, end, e, previous_edge(
+				 b, sw, b->in->previous->rows[b->prev_sw[sw]], it->lid));
+		b->choice[sw] = e;
+		b->key[sw] = way_key(b, y, sw, e, t->dist[sw]);
+		if (b->rows[sw])
+			b->rows[sw]->port[it->lid] = b->f->edges[e].out;
+	}
+	count_way(b, y, t, it->out == 0);
+	if (b->rows[it->home])
+		b->rows[it->home]->port[it->lid] = it->out;
+}
+
+/* With silent switches the tree may differ from LID to LID; often it is that of the LID before. */
+static const struct balance_tree *
+tree_of_lid(struct balance *b, const struct item *it)
+{
+	uint32_t n = b->f->nswitches;
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		const struct plan_row *row = b->in->fixed[sw];
+		uint8_t out = plan_row_port(row, it->lid);
+
+		b->exits[sw] = row ? (out ? out : LFT_NO_PORT) : BALANCE_FREE;
+	}
+	if (b->exit_home == it->home && memcmp(b->exits, b->tree_exits, n) == 0)
+		return &b->exit_tree;
+	memcpy(b->tree_exits, b->exits, n);
+	b->exit_home = it->home;
+	b->tree_fn(b->tree_arg, it->home, b->tree_exits, &b->exit_tree);
+	return &b->exit_tree;
+}
+
+struct batch {
+	const struct balance *b;	/* whose trees */
+	struct balance_tree *trees;	/* BATCH of them */
+	const uint32_t *homes;		/* their home switches */
+};
+
+static void
+build_trees(void *arg, unsigned thread, size_t first, size_t end)
+{
+	struct batch *batch = arg;
+
+	(void)thread;
+	for (size_t i = first; i < end; i++)
+		batch->b->tree_fn(batch->b->tree_arg, batch->homes[i], NULL, &batch->trees[i]);
+}
+
+static int
+item_cmp(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (!x->out != !y->out)
+		return x->out ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	if (x->home != y->home)
+		return x->home < y->home ? -1 : 1;
+	if (x->out != y->out)
+		return x->out < y->out ? -1 : 1;
+	return x->lid < y->lid ? -1 : 1;
+}
+
+/* All LIDs that hang on a switch, in the order in which they are placed. */
+static struct item *
+list_items(const struct plan_lids *lids, uint32_t *len)
+{
+	struct item *items = mem_array(lids->top + 1u, sizeof(*items));
+
+	*len = 0;
+	for (uint32_t lid = 1; lid <= lids->top; lid++) {
+		const struct plan_dest *d = &lids->dest[lid];
+
+		if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE)
+			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset };
+	}
+	qsort(items, *len, sizeof(*items), item_cmp);
+	return items;
+}
+
+/* Items from `first` on whose home switches fit into one batch; returns the end. */
+static uint32_t
+fill_batch(struct batch *batch, uint32_t *homes, const struct item *items, uint32_t first,
+	   uint32_t len, uint32_t *nhomes)
+{
+	*nhomes = 0;
+	for (; first < len; first++) {
+		if (*nhomes && homes[*nhomes - 1] == items[first].home)
+			continue;
+		if (*nhomes == BATCH)
+			break;
+		homes[(*nhomes)++] = items[first].home;
+	}
+	batch->homes = homes;
+	return first;
+}
+
+static void
+place_all(struct balance *b, const struct item *items, uint32_t len, unsigned threads)
+{
+	struct balance_tree trees[BATCH];
+	uint32_t homes[BATCH], nhomes, end;
+	struct batch batch = { .b = b, .trees = trees };
+
+	for (unsigned i = 0; i < BATCH; i++)
+		tree_init(&trees[i], b->f);
+	for (uint32_t i = 0; i < len; i = end) {
+		uint32_t t = 0;
+
+		end = fill_batch(&batch, homes, items, i, len, &nhomes);
+		parallel_run(threads, nhomes, 1, build_trees, &batch);
+		for (; i < end; i++) {
+			t += items[i].home != homes[t];
+			place(b, &trees[t], &items[i]);
+		}
+	}
+	for (unsigned i = 0; i < BATCH; i++)
+		tree_free(&trees[i]);
+}
+
+void
+balance_rows(const struct engine_input *in, struct engine_output *out, balance_tree_fn tree,
+	     const void *arg)
+{
+	struct balance b = { .in = in, .f = in->fabric, .rows = out->rows, .tree_fn = tree,
+			     .tree_arg = arg };
+	struct item *items;
+	uint32_t len;
+
+	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
+		if (!in->fixed || !in->fixed[sw])
+			out->rows[sw] = plan_row_new(in->lids->top);
+	balance_init(&b);
+	items = list_items(in->lids, &len);
+	if (b.any_fixed)
+		for (uint32_t i = 0; i < len; i++)
+			place(&b, tree_of_lid(&b, &items[i]), &items[i]);
+	else
+		place_all(&b, items, len, in->options ? in->options->threads : 0);
+	mem_free(items);
+	balance_done(&b);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_BALANCE_H
+#define ROUTING_BALANCE_H
+
+#include "routing/engine.h"
+
+/*
+ * From "which ports may lead to this switch" to tables: the part that all engines of balanced
+ * single paths share. An engine says, for each home switch, which edges of each switch lead
+ * towards it (a tree); the balancer chooses one of them for every LID.
+ */
+struct balance_tree {
+	uint32_t n;		/* switches that reach the home switch, itself included */
+	uint32_t *order;	/* they, by rising distance; order[0] is the home switch */
+	uint16_t *dist;		/* by switch: links to go, BALANCE_FAR if it does not reach it */
+	uint32_t *first;	/* by place in order[], n + 1: where its edges start in edge[] */
+	uint32_t *edge;		/* fabric edge indices, each towards a switch that is nearer */
+	uint8_t *mark;		/* by switch: the engine's own scratch */
+};
+
+#define BALANCE_FAR UINT16_MAX
+#define BALANCE_FREE 0		/* in exits[]: the switch forwards as we say */
+
+/*
+ * Fill the tree of one home switch. `exits` is NULL, or by switch index the one port by which a
+ * silent switch forwards this LID (LFT_NO_PORT: none), BALANCE_FREE for switches that obey.
+ * Called from several threads at once, each with a tree of its own.
+ */
+typedef void (*balance_tree_fn)(const void *arg, uint32_t home, const uint8_t *exits,
+				struct balance_tree *t);
+
+/* May the switch behind edge `e` reversed (its `in` port as out port) forward over that link? */
+static inline bool
+balance_exit_ok(const uint8_t *exits, const struct fabric_edge *e)
+{
+	return !exits || exits[e->to] == BALANCE_FREE || exits[e->to] == e->in;
+}
+
+/* Fill out->rows. */
+void
+balance_rows(const struct engine_input *in, struct engine_output *out, balance_tree_fn tree,
+	     const void *arg);
+
+#endif

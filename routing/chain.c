@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/engine.h"
+#include <stdio.h>
+#include <string.h>
+#include "routing/check.h"
+#include "sm/base/buf.h"
+#include "sm/base/clock.h"
+#include "sm/base/mem.h"
+
+/*
+ * The chain of engines. Each is run in turn and its tables proved; the first that passes fills the
+ * plan. What an engine claims of itself does not count, and neither a plugin nor a built-in engine
+ * is trusted with the shape of its output. The plan is touched only when all is proved.
+ */
+struct attempt {
+	const struct engine_input *in;		/* what is routed */
+	const struct engine *engine;		/* who routes */
+	struct engine_output out;		/* what it made; rows are ours */
+	struct plan_check check;		/* the proof */
+	int64_t route_us;
+	int64_t check_us;
+};
+
+static void
+attempt_free(struct attempt *a)
+{
+	for (uint32_t sw = 0; a->out.rows && sw < a->in->fabric->nswitches; sw++)
+		plan_row_unref(a->out.rows[sw]);
+	mem_free(a->out.rows);
+	mem_free(a->out.ranks);
+	plan_lanes_unref(a->out.lanes);
+}
+
+/* A row for each switch, silent ones' rows put in their places. */
+static int
+complete_rows(struct attempt *a, struct error *e)
+{
+	const struct fabric *f = a->in->fabric;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		if (a->in->fixed && a->in->fixed[sw]) {
+			plan_row_unref(a->out.rows[sw]);
+			a->out.rows[sw] = plan_row_ref(a->in->fixed[sw]);
+		}
+		if (!a->out.rows[sw])
+			return error_set(e, ERR_REFUSED, "it gives no table to %s",
+					 fabric_switch_node(f, sw)->name);
+	}
+	return 0;
+}
+
+/* Run and prove one engine; on failure `e` says what is wrong with it. */
+static int
+attempt_run(struct attempt *a, struct error *e)
+{
+	struct check_input check = { .fabric = a->in->fabric, .lids = a->in->lids,
+				     .threads = a->in->options->threads };
+	monotime start = clock_monotonic(), routed;
+	int rc;
+
+	a->out.rows = mem_array(a->in->fabric->nswitches, sizeof(struct plan_row *));
+	rc = a->engine->route(a->in, &a->out, e);
+	if (rc == 0)
+		rc = complete_rows(a, e);
+	if (rc)
+		return rc;
+	routed = clock_monotonic();
+	a->route_us = (routed - start) / 1000;
+	check.rows = a->out.rows;
+	check.lanes = a->out.lanes;
+	rc = check_routing(&check, &a->check);
+	a->check_us = (clock_monotonic() - routed) / 1000;
+	return rc ? error_set(e, rc, "its tables are not sound: %s", a->check.first) : 0;
+}
+
+static void
+fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *reason)
+{
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
+		plan_row_unref(p->rows[sw]);
+		p->rows[sw] = a->out.rows[sw];
+		p->fixed[sw] = a->in->fixed && a->in->fixed[sw];
+		a->out.rows[sw] = NULL;
+	}
+	plan_lanes_unref(p->lanes);
+	p->lanes = a->out.lanes;
+	mem_free(p->ranks);
+	p->ranks = a->out.ranks;
+	a->out.lanes = NULL;
+	a->out.ranks = NULL;
+	snprintf(p->engine_requested, sizeof(p->engine_requested), "%s", requested);
+	snprintf(p->engine_running, sizeof(p->engine_running), "%s", a->engine->name);
+	snprintf(p->reason, sizeof(p->reason), "%.399s", reason);
+	snprintf(p->note, sizeof(p->note), "%s", a->out.note);
+	p->check = a->check;
+	p->route_us = a->route_us;
+	p->check_us = a->check_us;
+}
+
+int
+engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan *previous,
+	     const struct chain_options *o, struct error *e)
+{
+	struct engine_input in = { .fabric = plan->fabric, .lids = plan->lids, .fixed = fixed,
+				   .previous = previous, .options = &o->engine };
+	struct buf reasons = { 0 };	/* why the engines so far were refused */
+	int rc = ERR_REFUSED;
+
+	for (const char *const *name = o->engines; *name; name++) {
+		struct attempt a = { .in = &in, .engine = engine_find(*name) };
+		struct error why = { 0 };
+
+		if (a.engine)
+			rc = attempt_run(&a, &why);
+		else
+			rc = error_set(&why, ERR_NOT_FOUND, "there is no such engine");
+		if (rc == 0)
+			fill_plan(plan, &a, o->engines[0], reasons.len ? reasons.data : "");
+		else
+			buf_printf(&reasons, "%sengine %s is refused: %s", reasons.len ? "; " : "",
+				   *name, why.text);
+		attempt_free(&a);
+		if (rc == 0 || !o->fallback)
+			break;
+	}
+	if (rc)
+		rc = error_set(e, ERR_REFUSED, "%.490s",
+			       reasons.len ? reasons.data : "no routing engine is named");
+	buf_free(&reasons);
+	return rc;
+}

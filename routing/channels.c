@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/channels.h"
+#include <string.h>
+#include "sm/base/buf.h"
+#include "sm/base/mem.h"
+
+/*
+ * Cycle search in the channel dependency graph (Dally & Seitz 1987). Depth first with an explicit
+ * stack; when an edge closes a cycle, the shortest cycle through its channel is looked for breadth
+ * first, because a person has to read it.
+ */
+enum colour {
+	WHITE,		/* not seen */
+	GREY,		/* on the stack */
+	BLACK,		/* done: leads into no cycle */
+};
+
+/* Place in the list of a channel's successors. */
+struct cursor {
+	uint32_t channel;	/* whose successors */
+	uint32_t next;		/* lane x 256 + out port to look at next */
+};
+
+void
+channels_init(struct channels *c, const struct fabric *f, unsigned lanes)
+{
+	c->f = f;
+	c->lanes = lanes;
+	c->edge_at = mem_array(f->nports, sizeof(*c->edge_at));
+	memset(c->edge_at, 0xff, f->nports * sizeof(*c->edge_at));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++)
+			c->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
+	c->bits = mem_array((size_t)f->nedges * lanes * lanes * 4, sizeof(*c->bits));
+}
+
+void
+channels_free(struct channels *c)
+{
+	mem_free(c->edge_at);
+	mem_free(c->bits);
+}
+
+/* The next successor; FABRIC_NONE when there is none left. */
+static uint32_t
+successor(const struct channels *c, struct cursor *at)
+{
+	uint32_t sw = c->f->edges[at->channel / c->lanes].to;
+	const uint64_t *bits = &c->bits[(size_t)at->channel * c->lanes * 4];
+
+	while (at->next < c->lanes * 256) {
+		uint64_t word = bits[at->next / 64] >> at->next % 64;
+		uint32_t edge;
+
+		if (!word) {
+			at->next = (at->next / 64 + 1) * 64;
+			continue;
+		}
+		at->next += (uint32_t)__builtin_ctzll(word);
+		edge = channels_edge(c, sw, (uint8_t)(at->next % 256));
+		at->next++;
+		if (edge != FABRIC_NONE)
+			return edge * c->lanes + (at->next - 1) / 256;
+	}
+	return FABRIC_NONE;
+}
+
+/* A channel on a cycle that can be reached from `start`; FABRIC_NONE. */
+static uint32_t
+search_from(const struct channels *c, uint32_t start, uint8_t *colour, struct cursor *stack)
+{
+	size_t len = 1;
+
+	stack[0] = (struct cursor){ start, 0 };
+	colour[start] = GREY;
+	while (len) {
+		uint32_t next = successor(c, &stack[len - 1]);
+
+		if (next == FABRIC_NONE) {
+			colour[stack[--len].channel] = BLACK;
+		} else if (colour[next] == GREY) {
+			return next;
+		} else if (colour[next] == WHITE) {
+			colour[next] = GREY;
+			stack[len++] = (struct cursor){ next, 0 };
+		}
+	}
+	return FABRIC_NONE;
+}
+
+static void
+print_channel(const struct channels *c, struct buf *b, uint32_t channel)
+{
+	uint32_t edge = channel / c->lanes, lo = 0, hi = c->f->nswitches;
+
+	while (hi - lo > 1) {		/* the switch in whose rows the edge lies */
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->f->edge_first[mid] <= edge)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	buf_printf(b, "%s/%u", fabric_switch_node(c->f, lo)->name, c->f->edges[edge].out);
+	if (c->lanes > 1)
+		buf_printf(b, " VL %u", channel % c->lanes);
+}
+
+static void
+print_cycle(const struct channels *c, const uint32_t *cycle, size_t len, char *text, size_t size)
+{
+	struct buf b = { 0 };
+	size_t shown = 0;
+
+	for (; shown < len && b.len + 100 < size; shown++) {
+		print_channel(c, &b, cycle[shown]);
+		buf_str(&b, " > ");
+	}
+	if (shown == len)
+		print_channel(c, &b, cycle[0]);
+	else
+		buf_printf(&b, "... (%zu links)", len);
+	if (b.len >= size)
+		b.len = size - 1;
+	memcpy(text, b.data, b.len);
+	text[b.len] = '\0';
+	buf_free(&b);
+}
+
+/* The shortest cycle through a channel that lies on one. */
+static void
+describe(const struct channels *c, uint32_t start, char *text, size_t size)
+{
+	size_t n = (size_t)c->f->nedges * c->lanes, head = 0, len = 1, links = 1;
+	uint32_t *from = mem_array(n, sizeof(*from));
+	uint32_t *queue = mem_array(n, sizeof(*queue));
+	bool closed = false;
+
+	memset(from, 0xff, n * sizeof(*from));
+	queue[0] = start;
+	while (head < len && !closed) {
+		struct cursor at = { queue[head++], 0 };
+		uint32_t next;
+
+		while (!closed && (next = successor(c, &at)) != FABRIC_NONE) {
+			if (from[next] != FABRIC_NONE)
+				continue;
+			from[next] = at.channel;
+			closed = next == start;
+			if (!closed)
+				queue[len++] = next;
+		}
+	}
+	for (uint32_t at = from[start]; at != start; at = from[at])
+		links++;
+	for (uint32_t i = (uint32_t)links, at = start; i-- > 0;)
+		queue[i] = at = from[at];
+	print_cycle(c, queue, links, text, size);
+	mem_free(from);
+	mem_free(queue);
+}
+
+bool
+channels_cycle(const struct channels *c, char *text, size_t size)
+{
+	size_t n = (size_t)c->f->nedges * c->lanes;
+	uint8_t *colour = mem_array(n, 1);
+	struct cursor *stack = mem_array(n, sizeof(*stack));
+	uint32_t found = FABRIC_NONE;
+
+	for (uint32_t i = 0; i < n && found == FABRIC_NONE; i++)
+		if (colour[i] == WHITE)
+			found = search_from(c, i, colour, stack);
+	mem_free(colour);
+	mem_free(stack);
+	text[0] = '\0';
+	if (found != FABRIC_NONE)
+		describe(c, found, text, size);
+	return found != FABRIC_NONE;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/engine.h"
+#include <string.h>
+#include "routing/minhop.h"
+#include "routing/updn.h"
+
+/* The one list of routing engines. */
+const struct engine *const engines[] = {
+	&engine_updn,
+	&engine_minhop,
+	NULL,
+};
+
+const struct engine *
+engine_find(const char *name)
+{
+	for (const struct engine *const *e = engines; *e; e++)
+		if (strcmp((*e)->name, name) == 0)
+			return *e;
+	return NULL;
+}
