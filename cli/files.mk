@@ -1,3 +1,13 @@
 programs += weft
-weft_main :=
+cli_src := \
+	cli/commands.c \
+	cli/connection.c \
+	cli/main.c \
+	cli/options.c \
+	cli/print.c \
+	cli/print_lists.c \
+	cli/run.c
+cli_pkgs := jansson
+weft_main := $(cli_src)
 weft_libs := base
+weft_extra := $(shell $(PKG_CONFIG) --libs jansson)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "sm/base/buf.h"
+#include "sm/base/clock.h"
+#include "sm/base/error.h"
+
+/*
+ * The `weft` program: words of a command line become one request (or a few) on the control
+ * socket, answers become tables or JSON. It knows the protocol (sm/base/frame.h) and the fields
+ * of the answers, and no structure of the daemon.
+ */
+enum cli_exit {
+	CLI_DONE = 0,
+	CLI_REFUSED = 1,	/* refused, or not found */
+	CLI_USAGE = 2,
+	CLI_NO_DAEMON = 3,
+	CLI_TIMEOUT = 4,
+};
+
+enum cli_kind {
+	CLI_FLAG,		/* true if given */
+	CLI_STRING,
+	CLI_NUMBER,
+	CLI_SECONDS,		/* "30" or a duration with a unit; sent in milliseconds */
+};
+
+struct cli_option {
+	const char *name;	/* without the dashes; NULL ends the list */
+	const char *value;	/* what stands for its value in the help; NULL: a flag */
+	const char *key;	/* in the request's "args"; NULL: for the client only */
+	enum cli_kind kind;	/* how its value is read */
+	const char *help;	/* one line */
+};
+
+struct cli;
+
+struct cli_command {
+	const char *name;	/* "show nodes" */
+	const char *synopsis;	/* what follows the name; "" */
+	const char *help;	/* one line */
+	const char *more;	/* further lines; NULL */
+	const struct cli_option *options;	/* NULL: none */
+	const char *words[3];	/* keys of what stands after the name */
+	unsigned need;		/* how many of them must be there */
+	const char *doing;	/* said while it takes long */
+	void (*print)(const struct cli *c, const json_t *data);
+	int (*run)(struct cli *c);	/* NULL: one request, one answer */
+	int (*verdict)(const json_t *data);	/* exit status by the answer; NULL: 0 */
+};
+
+struct cli {
+	const struct cli_command *command;
+	const char *socket;	/* path */
+	const char *subnet;	/* --subnet; NULL */
+	const char *output;	/* -o; NULL */
+	bool json;		/* -o json */
+	bool help;		/* --help */
+	bool version;		/* --version */
+	bool follow;		/* show events --follow */
+	int64_t timeout_ms;	/* wait --timeout; -1 */
+	json_t *args;		/* of the request */
+	int fd;			/* the connection; -1 */
+	struct buf in;		/* bytes received and not taken yet */
+};
+
+extern const struct cli_command cli_commands[];		/* commands.c; ends with a NULL name */
+
+/* options.c: fill `c` from the command line. 0 or CLI_USAGE, the reason said. */
+int
+options_parse(struct cli *c, int argc, char **argv);
+void
+options_help(const struct cli_command *command, FILE *out);	/* NULL: of the whole program */
+
+/* connection.c. All return 0 or an exit status, the reason in `e`. */
+int
+connection_open(struct cli *c, struct error *e);
+void
+connection_close(struct cli *c);
+/* Send the command with c->args, wait for the answer. A refusal is its code and sentence. */
+int
+connection_request(struct cli *c, json_t **data, struct error *e);
+
+/* run.c */
+int
+cli_run(struct cli *c);
+int
+run_wait(struct cli *c);
+int
+run_events(struct cli *c);
+int
+check_verdict(const json_t *data);
+
+/* print.c: one line, whatever would upset a terminal replaced. */
+void
+emit(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Fields of an answer; "" and 0 for what is absent. */
+const char *
+field_str(const json_t *o, const char *key);
+uint64_t
+field_uint(const json_t *o, const char *key);
+double
+field_real(const json_t *o, const char *key);
+bool
+field_bool(const json_t *o, const char *key);
+
+void
+print_status(const struct cli *c, const json_t *data);
+void
+print_wait(const struct cli *c, const json_t *data);
+void
+print_path(const struct cli *c, const json_t *data);
+void
+print_check(const struct cli *c, const json_t *data);
+void
+print_reroute(const struct cli *c, const json_t *data);
+void
+print_reload(const struct cli *c, const json_t *data);
+void
+print_engines(const struct cli *c, const json_t *data);
+void
+print_topology(const struct cli *c, const json_t *data);
+
+/* print_lists.c */
+void
+print_nodes(const struct cli *c, const json_t *data);
+void
+print_switches(const struct cli *c, const json_t *data);
+void
+print_ports(const struct cli *c, const json_t *data);
+void
+print_links(const struct cli *c, const json_t *data);
+void
+print_routes(const struct cli *c, const json_t *data);
+void
+print_events(const struct cli *c, const json_t *data);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sm/base/table.h"
+
+/*
+ * Answers for people, all but the long lists. Names come from the fabric and may hold anything:
+ * emit() and the table writer let no control character through to the terminal.
+ */
+void
+emit(FILE *out, const char *fmt, ...)
+{
+	struct buf line = { 0 };
+	char *text = NULL;
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	buf_add(&line, text, (size_t)len);
+	free(text);
+	for (size_t i = 0; i < line.len; i++) {
+		unsigned char c = (unsigned char)line.data[i];
+		bool last = i + 1 == line.len;
+
+		/* C0, DEL, and the C1 controls, which are 0xc2 and one more byte in UTF-8. */
+		if ((c < ' ' && !(last && c == '\n')) || c == 0x7f ||
+		    (c == 0xc2 && !last && (unsigned char)line.data[i + 1] < 0xa0))
+			line.data[i] = '?';
+	}
+	fwrite(line.data, 1, line.len, out);
+	buf_free(&line);
+}
+
+const char *
+field_str(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+uint64_t
+field_uint(const json_t *o, const char *key)
+{
+	return (uint64_t)json_integer_value(json_object_get(o, key));
+}
+
+double
+field_real(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+bool
+field_bool(const json_t *o, const char *key)
+{
+	return json_is_true(json_object_get(o, key));
+}
+
+#define N(o, key) ((unsigned long long)field_uint(o, key))
+
+static const char *
+plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *
+ms_text(char text[DURATION_TEXT_SIZE], const json_t *o, const char *key)
+{
+	return duration_text(text, (monotime)(field_real(o, key) * 1e6));
+}
+
+static void
+status_head(const json_t *s)
+{
+	const char *state = field_str(s, "state"), *role = field_str(s, "role");
+	const char *since = field_str(s, "role_since"), *master = field_str(s, "master");
+
+	emit(stdout, "subnet %s: %s%s%s%s%s\n", field_str(s, "name"), state,
+	     strcmp(state, role) ? ", " : "", strcmp(state, role) ? role : "", since[0] ? " since " : "",
+	     since);
+	if (master[0])
+		emit(stdout, "  in charge   %s\n", master);
+	if (field_str(s, "port")[0])
+		emit(stdout, "  port        %s, GUID %s, LID %llu, priority %llu\n", field_str(s, "port"),
+		     field_str(s, "port_guid"), N(s, "sm_lid"), N(s, "priority"));
+	emit(stdout, "  fabric      %llu nodes: %llu host%s and %llu switch%s, %llu link%s; top LID %llu\n",
+	     N(s, "nodes"), N(s, "hosts"), plural(field_uint(s, "hosts")), N(s, "switches"),
+	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "links"), plural(field_uint(s, "links")),
+	     N(s, "top_lid"));
+	if (field_uint(s, "silent"))
+		emit(stdout, "  silent      %llu device%s not answer\n", N(s, "silent"),
+		     field_uint(s, "silent") == 1 ? " does" : "s do");
+}
+
+static void
+status_routing(const json_t *s)
+{
+	const char *wanted = field_str(s, "engine_requested"), *running = field_str(s, "engine_running");
+
+	if (!running[0])
+		emit(stdout, "  routing     %s requested, none running%s%s\n", wanted[0] ? wanted : "none",
+		     field_str(s, "reason")[0] ? ": " : "", field_str(s, "reason"));
+	else if (strcmp(wanted, running) == 0)
+		emit(stdout, "  routing     %s, as requested\n", running);
+	else
+		emit(stdout, "  routing     %s runs, %s was requested: %s\n", running, wanted,
+		     field_str(s, "reason"));
+	if (field_str(s, "note")[0])
+		emit(stdout, "              %s\n", field_str(s, "note"));
+}
+
+static void
+proof_line(const json_t *p)
+{
+	if (!field_bool(p, "ok")) {
+		emit(stdout, "  proof       FAILED: %llu pairs unreachable, %llu loop entries, %llu credit loop%s; "
+		     "%s\n", N(p, "unreachable"), N(p, "loops"), N(p, "credit_loops"),
+		     plural(field_uint(p, "credit_loops")), field_str(p, "first"));
+		return;
+	}
+	emit(stdout, "  proof       passed: %llu pairs reached, no loop, no credit loop; %.2f hops, at most "
+	     "%llu\n", N(p, "pairs") - N(p, "cut_off"), field_real(p, "mean_hops"), N(p, "max_hops"));
+	if (field_uint(p, "cut_off"))
+		emit(stdout, "              %llu pairs are joined by no cables\n", N(p, "cut_off"));
+}
+
+static void
+status_sweep(const json_t *s)
+{
+	const json_t *stages = json_object_get(s, "stages"), *mads = json_object_get(s, "mads");
+	char all[DURATION_TEXT_SIZE], t[4][DURATION_TEXT_SIZE];
+
+	if (!field_uint(s, "sweeps")) {
+		emit(stdout, "  last sweep  none has ended yet\n");
+	} else {
+		emit(stdout, "  last sweep  %s, %s: discover %s, route %s, check %s, program %s\n",
+		     field_str(s, "last_sweep"), ms_text(all, s, "last_sweep_ms"),
+		     ms_text(t[0], stages, "discover_ms"), ms_text(t[1], stages, "route_ms"),
+		     ms_text(t[2], stages, "check_ms"), ms_text(t[3], stages, "program_ms"));
+		emit(stdout, "              number %llu; first up %s after the start\n", N(s, "sweeps"),
+		     field_real(s, "up_ms") > 0 ? ms_text(all, s, "up_ms") : "not yet,");
+	}
+	emit(stdout, "  MADs        %llu sent, %llu timed out, %llu refused, %llu malformed, %llu unsolicited\n",
+	     N(mads, "sent"), N(mads, "timed_out"), N(mads, "refused"), N(mads, "malformed"),
+	     N(mads, "unsolicited"));
+}
+
+static void
+status_warnings(const json_t *s)
+{
+	const json_t *list = json_object_get(s, "warnings");
+	json_t *w;
+	size_t i;
+
+	if (!json_array_size(list)) {
+		emit(stdout, "  warnings    none\n");
+		return;
+	}
+	emit(stdout, "  warnings    %llu\n", json_array_size(list) + N(s, "more_warnings"));
+	json_array_foreach(list, i, w)
+		emit(stdout, "    - %s\n", json_string_value(w));
+	if (field_uint(s, "more_warnings"))
+		emit(stdout, "    and %llu more: see the log\n", N(s, "more_warnings"));
+}
+
+void
+print_status(const struct cli *c, const json_t *data)
+{
+	json_t *s;
+	size_t i;
+
+	(void)c;
+	json_array_foreach(json_object_get(data, "subnets"), i, s) {
+		if (i)
+			putchar('\n');
+		status_head(s);
+		status_routing(s);
+		if (json_object_get(s, "proof"))
+			proof_line(json_object_get(s, "proof"));
+		status_sweep(s);
+		status_warnings(s);
+	}
+}
+
+void
+print_wait(const struct cli *c, const json_t *data)
+{
+	/* The exit status says it all; scripts like silence. */
+	(void)c;
+	(void)data;
+}
+
+void
+print_path(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "HOP", true }, { "NODE", false }, { "GUID", false }, { "IN", true }, { "OUT", true },
+		{ "VL", true }, { "ALTERNATIVES", true },
+	};
+	const json_t *hops = json_object_get(data, "hops");
+	struct table *t = table_new(columns, 7);
+	size_t i, last = json_array_size(hops) - 1;
+	json_t *h;
+
+	(void)c;
+	emit(stdout, "LID %llu to LID %llu, SL %llu\n", N(data, "src_lid"), N(data, "dst_lid"), N(data, "sl"));
+	json_array_foreach(hops, i, h) {
+		table_cell(t, "%zu", i);
+		table_cell(t, "%s", field_str(h, "node"));
+		table_cell(t, "%s", field_str(h, "guid"));
+		table_cell(t, i ? "%llu" : "-", N(h, "in"));
+		table_cell(t, i < last ? "%llu" : "-", N(h, "out"));
+		table_cell(t, i < last ? "%llu" : "-", N(h, "vl"));
+		table_cell(t, "%zu", json_array_size(json_object_get(h, "alternatives")));
+	}
+	table_print(t, stdout);
+	table_free(t);
+}
+
+static void
+check_quality(const json_t *d)
+{
+	if (!json_is_number(json_object_get(d, "shift_max")))
+		return;
+	emit(stdout, "quality  of %llu shift permutations the worst link load is %llu, %.2f on average\n",
+	     N(d, "shifts"), N(d, "shift_max"), field_real(d, "shift_mean"));
+	emit(stdout, "         of %llu random permutations it is %llu in the median\n", N(d, "samples"),
+	     N(d, "rp_median"));
+	emit(stdout, "         all-to-all load of the worst link %llu; effective bisection bandwidth %.1f %%\n",
+	     N(d, "a2a"), field_real(d, "ebb") * 100);
+}
+
+void
+print_check(const struct cli *c, const json_t *d)
+{
+	char took[DURATION_TEXT_SIZE];
+
+	(void)c;
+	emit(stdout, "proof    %s, of the tables of %s in %s\n", field_bool(d, "ok") ? "passed" : "FAILED",
+	     field_str(d, "engine")[0] ? field_str(d, "engine") : "no engine", ms_text(took, d, "took_ms"));
+	emit(stdout, "pairs    %llu, of which %llu unreachable and %llu joined by no cables\n", N(d, "pairs"),
+	     N(d, "unreachable"), N(d, "cut_off"));
+	emit(stdout, "entries  %llu on loops, %llu missing, %llu wrong\n", N(d, "loops"), N(d, "holes"),
+	     N(d, "misdelivered"));
+	emit(stdout, "hops     %.2f on average, %llu at most\n", field_real(d, "mean_hops"), N(d, "max_hops"));
+	emit(stdout, "credit   %s\n", field_uint(d, "credit_loops") ? "a LOOP in the dependencies of links"
+								    : "no loop in the dependencies of links");
+	if (field_str(d, "cycle")[0])
+		emit(stdout, "         %s\n", field_str(d, "cycle"));
+	check_quality(d);
+}
+
+void
+print_reroute(const struct cli *c, const json_t *data)
+{
+	(void)c;
+	emit(stdout, "%s%s\n", field_bool(data, "dry_run") ? "dry run, nothing is changed: " : "",
+	     field_str(data, "text"));
+}
+
+void
+print_reload(const struct cli *c, const json_t *data)
+{
+	const json_t *changes = json_object_get(data, "changes");
+	bool dry = field_bool(data, "dry_run");
+	json_t *line;
+	size_t i;
+
+	(void)c;
+	json_array_foreach(changes, i, line)
+		emit(stdout, "%s\n", json_string_value(line));
+	if (!json_array_size(changes))
+		emit(stdout, "the configuration has not changed\n");
+	else
+		emit(stdout, dry ? "dry run, nothing is changed\n" : "the new configuration is in use\n");
+}
+
+void
+print_engines(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "ENGINE", false }, { "DEADLOCK-FREE", false }, { "TOPOLOGIES", false },
+		{ "WHAT IT DOES", false },
+	};
+	struct table *t = table_new(columns, 4);
+	json_t *o;
+	size_t i;
+
+	(void)c;
+	json_array_foreach(json_object_get(data, "subnets"), i, o) {
+		const char *reason = field_str(o, "reason"), *running = field_str(o, "engine_running");
+
+		emit(stdout, "subnet %s: requested %s, running %s%s%s\n", field_str(o, "name"),
+		     field_str(o, "engine_requested"), running[0] ? running : "none",
+		     reason[0] ? ": " : "", reason);
+	}
+	putchar('\n');
+	json_array_foreach(json_object_get(data, "engines"), i, o) {
+		table_cell(t, "%s", field_str(o, "name"));
+		table_cell(t, "%s", field_bool(o, "deadlock_free") ? "yes" : "no");
+		table_cell(t, "%s", field_str(o, "topologies"));
+		table_cell(t, "%s", field_str(o, "help"));
+	}
+	table_print(t, stdout);
+	table_free(t);
+}
+
+/* Read by programs: the daemon's text as it is. */
+void
+print_topology(const struct cli *c, const json_t *data)
+{
+	json_t *line;
+	size_t i;
+
+	(void)c;
+	json_array_foreach(json_object_get(data, "lines"), i, line)
+		printf("%s\n", json_string_value(line));
+}

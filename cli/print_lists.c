@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cli/cli.h"
+
+#include <string.h>
+#include "sm/base/table.h"
+
+/* The long lists for people: a summary first, then the rows that the daemon chose to send. */
+#define N(o, key) ((unsigned long long)field_uint(o, key))
+
+/* Why there are fewer rows than things, or none. */
+static void
+tell_cut(const json_t *d, const char *things)
+{
+	uint64_t matched = field_uint(d, "matched"), notable = field_uint(d, "notable");
+	uint64_t shown = field_uint(d, "shown");
+
+	if (shown == matched)
+		return;
+	if (!notable)
+		emit(stdout, "nothing noteworthy; --all or a filter shows the %llu %s\n",
+		     (unsigned long long)matched, things);
+	else
+		emit(stdout, "%llu of %llu noteworthy; --all or a filter shows all %llu %s\n",
+		     (unsigned long long)shown, (unsigned long long)notable, (unsigned long long)matched,
+		     things);
+}
+
+/* "12 active, 3 down": the non-zero members of an object. */
+static void
+add_counts(struct buf *b, const json_t *counts)
+{
+	const char *key;
+	json_t *value;
+	bool first = true;
+
+	/* Iteration does not change the object, but Jansson's iterators want it writable. */
+	json_object_foreach((json_t *)(uintptr_t)counts, key, value) {
+		if (!json_integer_value(value))
+			continue;
+		buf_printf(b, "%s%lld %s", first ? "" : ", ", (long long)json_integer_value(value), key);
+		first = false;
+	}
+	if (first)
+		buf_str(b, "none");
+}
+
+static void
+finish(struct table *t, const json_t *data, const char *things)
+{
+	if (table_rows(t))
+		putchar('\n');
+	table_print(t, stdout);
+	table_free(t);
+	tell_cut(data, things);
+}
+
+static void
+node_summary(const json_t *data)
+{
+	const json_t *s = json_object_get(data, "summary");
+
+	emit(stdout, "%llu nodes: %llu hosts, %llu switches, %llu routers; %llu silent\n", N(s, "nodes"),
+	     N(s, "hosts"), N(s, "switches"), N(s, "routers"), N(s, "silent"));
+}
+
+static void
+cell_lid(struct table *t, uint64_t lid)
+{
+	table_cell(t, lid ? "%llu" : "-", (unsigned long long)lid);
+}
+
+void
+print_nodes(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "NAME", false }, { "GUID", false }, { "TYPE", false }, { "LID", true },
+		{ "PORTS", true }, { "ACTIVE", true }, { "ANSWERS", false },
+	};
+	struct table *t = table_new(columns, 7);
+	json_t *n;
+	size_t i;
+
+	(void)c;
+	node_summary(data);
+	json_array_foreach(json_object_get(data, "nodes"), i, n) {
+		const char *type = field_str(n, "type");
+
+		table_cell(t, "%s", field_str(n, "name"));
+		table_cell(t, "%s", field_str(n, "guid"));
+		table_cell(t, "%s", strcmp(type, "ca") == 0 ? "host" : type);
+		cell_lid(t, field_uint(n, "lid"));
+		table_cell(t, "%llu", N(n, "ports"));
+		table_cell(t, "%llu", N(n, "active"));
+		table_cell(t, "%s", field_bool(n, "silent") ? "NO" : "yes");
+	}
+	finish(t, data, "nodes");
+}
+
+void
+print_switches(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "NAME", false }, { "GUID", false }, { "LID", true }, { "RANK", true },
+		{ "PORTS", true }, { "CABLED", true }, { "ACTIVE", true }, { "HOSTS", true },
+		{ "ANSWERS", false },
+	};
+	struct table *t = table_new(columns, 9);
+	json_t *n;
+	size_t i;
+
+	(void)c;
+	emit(stdout, "%llu switches; %llu silent\n", N(json_object_get(data, "summary"), "switches"),
+	     N(json_object_get(data, "summary"), "silent"));
+	json_array_foreach(json_object_get(data, "switches"), i, n) {
+		table_cell(t, "%s", field_str(n, "name"));
+		table_cell(t, "%s", field_str(n, "guid"));
+		cell_lid(t, field_uint(n, "lid"));
+		table_cell(t, json_object_get(n, "rank") ? "%llu" : "-", N(n, "rank"));
+		table_cell(t, "%llu", N(n, "ports"));
+		table_cell(t, "%llu", N(n, "cabled"));
+		table_cell(t, "%llu", N(n, "active"));
+		table_cell(t, "%llu", N(n, "hosts"));
+		table_cell(t, "%s", field_bool(n, "silent") ? "NO" : "yes");
+	}
+	finish(t, data, "switches");
+}
+
+static void
+link_summary(const json_t *data, const char *things)
+{
+	const json_t *s = json_object_get(data, "summary");
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%llu %s: ", N(s, things), things);
+	add_counts(&b, json_object_get(s, "by_state"));
+	emit(stdout, "%s\n", b.data);
+	buf_clear(&b);
+	buf_str(&b, "speeds: ");
+	add_counts(&b, json_object_get(s, "by_speed"));
+	buf_printf(&b, "; %llu slower than most, %llu refusing what is set", N(s, "slow"),
+		   N(s, "refusing"));
+	emit(stdout, "%s\n", b.data);
+	buf_free(&b);
+}
+
+static void
+cell_end(struct table *t, const json_t *end)
+{
+	if (json_is_object(end))
+		table_cell(t, "%s/%llu", field_str(end, "node"), N(end, "port"));
+	else
+		table_cell(t, "-");
+}
+
+/* State, link, MTU, VLs, and what is wrong. */
+static void
+cells_link(struct table *t, const json_t *o)
+{
+	bool slow = field_bool(o, "slow"), refusing = field_bool(o, "refusing");
+
+	table_cell(t, "%s", field_str(o, "state"));
+	table_cell(t, "%s", field_str(o, "link")[0] ? field_str(o, "link") : "-");
+	table_cell(t, field_uint(o, "mtu") ? "%llu" : "-", N(o, "mtu"));
+	table_cell(t, field_uint(o, "vls") ? "%llu" : "-", N(o, "vls"));
+	table_cell(t, "%s%s%s", slow ? "slow" : "", slow && refusing ? ", " : "",
+		   refusing ? "refuses" : slow ? "" : "-");
+}
+
+void
+print_ports(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "PORT", false }, { "LID", true }, { "STATE", false }, { "LINK", false },
+		{ "MTU", true }, { "VLS", true }, { "REMARK", false }, { "PEER", false },
+	};
+	struct table *t = table_new(columns, 8);
+	json_t *p;
+	size_t i;
+
+	(void)c;
+	link_summary(data, "ports");
+	json_array_foreach(json_object_get(data, "ports"), i, p) {
+		cell_end(t, p);
+		cell_lid(t, field_uint(p, "lid"));
+		cells_link(t, p);
+		cell_end(t, json_object_get(p, "peer"));
+	}
+	finish(t, data, "ports");
+}
+
+void
+print_links(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "ONE END", false }, { "OTHER END", false }, { "STATE", false }, { "LINK", false },
+		{ "MTU", true }, { "VLS", true }, { "REMARK", false },
+	};
+	struct table *t = table_new(columns, 7);
+	json_t *l;
+	size_t i;
+
+	(void)c;
+	link_summary(data, "links");
+	json_array_foreach(json_object_get(data, "links"), i, l) {
+		cell_end(t, json_object_get(l, "a"));
+		cell_end(t, json_object_get(l, "b"));
+		cells_link(t, l);
+	}
+	finish(t, data, "links");
+}
+
+static void
+print_loads(const json_t *ports)
+{
+	static const struct table_column columns[] = {
+		{ "PORT", true }, { "LIDS", true }, { "PEER", false },
+	};
+	struct table *t = table_new(columns, 3);
+	json_t *p;
+	size_t i;
+
+	json_array_foreach(ports, i, p) {
+		table_cell(t, "%llu", N(p, "port"));
+		table_cell(t, "%llu", N(p, "lids"));
+		if (field_uint(p, "port"))
+			cell_end(t, json_object_get(p, "peer"));
+		else
+			table_cell(t, "(itself)");
+	}
+	putchar('\n');
+	table_print(t, stdout);
+	table_free(t);
+}
+
+static void
+cell_out(struct table *t, const json_t *e)
+{
+	table_cell(t, json_is_integer(json_object_get(e, "out")) ? "%llu" : "-", N(e, "out"));
+}
+
+static void
+print_table_rows(const json_t *entries)
+{
+	static const struct table_column columns[] = {
+		{ "LID", true }, { "OUT", true }, { "NEXT", false }, { "TO", false },
+	};
+	struct table *t = table_new(columns, 4);
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(entries, i, e) {
+		table_cell(t, "%llu", N(e, "lid"));
+		cell_out(t, e);
+		cell_end(t, json_object_get(e, "peer"));
+		cell_end(t, json_object_get(e, "to"));
+	}
+	putchar('\n');
+	table_print(t, stdout);
+	table_free(t);
+}
+
+static void
+print_towards(const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "SWITCH", false }, { "GUID", false }, { "OUT", true }, { "NEXT", false },
+	};
+	struct table *t = table_new(columns, 4);
+	json_t *e;
+	size_t i;
+
+	emit(stdout, "to %s/%llu, LID %llu: %llu switches, %llu of them without a way\n\n",
+	     field_str(data, "node"), N(json_object_get(data, "port"), "port"), N(data, "lid"),
+	     N(data, "switches"), N(data, "dropped"));
+	json_array_foreach(json_object_get(data, "entries"), i, e) {
+		table_cell(t, "%s", field_str(e, "switch"));
+		table_cell(t, "%s", field_str(e, "guid"));
+		cell_out(t, e);
+		cell_end(t, json_object_get(e, "peer"));
+	}
+	table_print(t, stdout);
+	table_free(t);
+}
+
+void
+print_routes(const struct cli *c, const json_t *data)
+{
+	(void)c;
+	if (strcmp(field_str(data, "type"), "switch") != 0) {
+		print_towards(data);
+		return;
+	}
+	emit(stdout, "%s (%s), LID %llu: %llu LIDs, %llu of them dropped%s\n", field_str(data, "node"),
+	     field_str(data, "guid"), N(data, "lid"), N(data, "lids"), N(data, "dropped"),
+	     field_bool(data, "fixed") ? "; it is silent: the tables it was last known to hold" : "");
+	print_loads(json_object_get(data, "ports"));
+	if (json_object_get(data, "entries"))
+		print_table_rows(json_object_get(data, "entries"));
+}
+
+/* Plain lines, not a table: those that follow have no common width. */
+void
+print_events(const struct cli *c, const json_t *data)
+{
+	json_t *e;
+	size_t i;
+
+	if (field_uint(data, "lost"))
+		emit(stdout, "(%llu earlier events are not held any more)\n", N(data, "lost"));
+	json_array_foreach(json_object_get(data, "events"), i, e) {
+		emit(stdout, "%llu %s %-7s %-10s %s%s%s\n", N(e, "sequence"), field_str(e, "time"),
+		     field_str(e, "level"), field_str(e, "type"), field_str(e, "subnet"),
+		     field_str(e, "subnet")[0] ? ": " : "", field_str(e, "text"));
+	}
+	if (!json_array_size(json_object_get(data, "events")) && !c->follow)
+		emit(stdout, "no events\n");
+}
