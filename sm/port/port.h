@@ -22,7 +22,8 @@
 struct port_mad {
 	uint8_t mad[MAD_SIZE];	/* wire bytes */
 	uint32_t timeout_ms;	/* out: > 0 expects a response; 0: none (responses, repress) */
-	uint16_t lid;		/* out: destination LID (LID_PERMISSIVE for directed routes); in: source LID */
+	uint16_t lid;		/* out: destination LID, LID_PERMISSIVE for directed routes;
+				 * in: source LID */
 	uint8_t qp;		/* 0 for SMPs, 1 for GMPs */
 	uint8_t sl;		/* service level of a GMP */
 	uint32_t remote_qp;	/* in: source QP of a GMP */
@@ -48,10 +49,11 @@ struct port_events {
 };
 
 struct port_ops {
-	/* Queue one MAD for sending; takes a copy. 0, or ERR_CLOSED while the port is not up, or
-	 * ERR_BUSY when the device refuses for now. */
+	/* Queue one MAD for sending; takes a copy. 0, or ERR_CLOSED while the port is not up,
+	 * ERR_BUSY when the device refuses for now, another code when it never will. */
 	int (*send)(struct port *p, const struct port_mad *m);
-	/* Announce (or stop announcing) a subnet manager on this port: PortInfo.CapabilityMask.IsSM. */
+	/* Announce (or stop announcing) a subnet manager on this port: IsSM in its
+	 * PortInfo.CapabilityMask. */
 	int (*set_issm)(struct port *p, bool on, struct error *e);
 	/* Stop receiving and free; no callback follows. */
 	void (*close)(struct port *p);

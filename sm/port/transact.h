@@ -43,7 +43,7 @@ struct transact_target {
 struct transact_request {
 	uint8_t method;			/* MAD_GET or MAD_SET */
 	uint8_t hops;			/* directed route: hop count */
-	const uint8_t *path;		/* directed route: out ports path[1..hops]; NULL: LID-routed */
+	const uint8_t *path;		/* directed route: out ports path[1..hops]; NULL: by LID */
 	uint16_t lid;			/* LID-routed: destination */
 	uint16_t attr_id;
 	uint32_t attr_mod;
@@ -66,7 +66,8 @@ struct transact_result {
 };
 
 struct transact_ops {
-	/* Fill `r` with the target's next request; false: it has none now and leaves the ready list. */
+	/* Fill `r` with the target's next request; false: it has none now and leaves the ready
+	 * list. */
 	bool (*next)(void *arg, struct transact_target *t, struct transact_request *r);
 	void (*done)(void *arg, struct transact_target *t, const struct transact_result *r);
 	/* Nothing is outstanding and no target is ready. Called from the loop, once each time. */

@@ -389,8 +389,8 @@ explain_open(const char *path, struct error *e)
 	if (slash)
 		slash[slash == dir] = '\0';
 	if (slash && stat(dir, &st))
-		return error_set(e, ERR_NOT_FOUND, "state file %s: directory %s cannot be used (%s);"
-				 " create it, or name another file in \"state\"", path, dir,
+		return error_set(e, ERR_NOT_FOUND, "state file %s: directory %s cannot be used (%s)"
+				 "; create it, or name another file in \"state\"", path, dir,
 				 strerror(errno));
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return error_set(e, ERR_INVALID, "state file %s is a directory; name a file in"
@@ -417,8 +417,8 @@ explain_failure(struct sqlite_store *q, struct error *e)
 		return error_set(e, ERR_BUSY, "state file %s is locked by another program; end it"
 				 " first", q->path);
 	case SQLITE_READONLY:
-		return error_set(e, ERR_IO, "state file %s cannot be written; give the daemon's user"
-				 " the right to write it and its directory", q->path);
+		return error_set(e, ERR_IO, "state file %s cannot be written; give the daemon's"
+				 " user the right to write it and its directory", q->path);
 	default:
 		return error_set(e, ERR_IO, "state file %s cannot be opened: %s", q->path,
 				 sqlite3_errmsg(q->db));
@@ -452,8 +452,8 @@ check_schema(struct sqlite_store *q, struct error *e)
 		return error_set(e, ERR_FORMAT, "state file %s belongs to another program; name"
 				 " another file in \"state\"", q->path);
 	if (version > SCHEMA)
-		return error_set(e, ERR_UNSUPPORTED, "state file %s has schema version %lld, but this"
-				 " version of Weft knows only %d; upgrade Weft, or move the file"
+		return error_set(e, ERR_UNSUPPORTED, "state file %s has schema version %lld, but"
+				 " this version of Weft knows only %d; upgrade Weft, or move the file"
 				 " away", q->path, (long long)version, SCHEMA);
 	if (tables && query_number(q->db, "SELECT quick_check <> 'ok' FROM"
 				   " pragma_quick_check(1)") != 0)
