@@ -344,6 +344,30 @@ option_set(const struct option *o, void *base, const struct doc *d, const struct
 	}
 }
 
+/* An initial value as the tree that libyaml would give: a scalar, or a list of them in brackets. */
+static struct doc_node *
+initial_node(struct region *r, const char *text, size_t len)
+{
+	struct doc_node *n = region_alloc(r, sizeof(*n));
+	struct doc_item **last = &n->items;
+
+	if (*text != '[') {
+		n->text = region_printf(r, "%.*s", (int)len, text);
+		return n;
+	}
+	n->kind = DOC_LIST;
+	while (*++text != ']') {
+		text += strspn(text, " ,");
+		len = strcspn(text, ",]");
+		*last = region_alloc(r, sizeof(**last));
+		(*last)->value = initial_node(r, text, len);
+		last = &(*last)->next;
+		text += len - 1;
+		n->len++;
+	}
+	return n;
+}
+
 void
 option_set_initial(const struct option *table, void *base, struct region *r)
 {
@@ -354,9 +378,7 @@ option_set_initial(const struct option *table, void *base, struct region *r)
 
 		if (o->type == OPTION_SUBNETS)
 			continue;
-		rc = doc_parse(&d, o->initial, strlen(o->initial));
-		if (!rc)
-			rc = option_set(o, base, &d, d.root);
+		rc = option_set(o, base, &d, initial_node(r, o->initial, strlen(o->initial)));
 		assert(rc == 0);
 		(void)rc;
 	}

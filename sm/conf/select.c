@@ -108,7 +108,7 @@ selection_match(const struct selection *s, const char *name, uint64_t guid)
 		return strcmp(s->text, name) == 0 || (s->has_guid && s->guid == guid);
 	rc = pcre2_match(s->code, (PCRE2_SPTR)name, strlen(name), 0, 0, s->match, s->limits);
 	if (rc < 0 && rc != PCRE2_ERROR_NOMATCH)
-		log_limited(s->limit, LOG_L_WARNING, "selection %s takes too long on \"%s\" "
+		log_limited(s->limit, LOG_L_WARNING, "selection %s gave up on \"%s\" "
 			    "(0x%016llx): taken as no match", s->text, name,
 			    (unsigned long long)guid);
 	return rc >= 0;

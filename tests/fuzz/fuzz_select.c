@@ -16,6 +16,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error e = { 0 };
 	struct selection *s;
 
+	log_open("stderr", LOG_L_ERROR, NULL);	/* what hits a bound is logged as warning */
 	if (size)
 		memcpy(text, data, size);
 	name = text + strlen(text) + 1;

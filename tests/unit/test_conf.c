@@ -470,6 +470,33 @@ test_defaults(void **state)
 	config_free(NULL);
 }
 
+static void
+expect_initial(const struct option *table, const void *base)
+{
+	struct buf b = { 0 };
+
+	for (const struct option *o = table; o->name; o++) {
+		if (o->type == OPTION_SUBNETS)
+			continue;
+		buf_clear(&b);
+		option_text(o, base, &b);
+		assert_string_equal(b.data, o->initial);
+	}
+	buf_free(&b);
+}
+
+/* The manual shows initial values as the schema spells them, the printer as it prints them. */
+static void
+test_initial(void **state)
+{
+	struct config *c = config_load(NULL, NULL);
+
+	(void)state;
+	expect_initial(schema_root, c);
+	expect_initial(schema_subnet, c->subnets);
+	config_free(c);
+}
+
 /* A different value in every field: one that is written too wide would spoil its neighbours. */
 static const char full[] =
 	"state: ':memory:'\n"
@@ -827,6 +854,7 @@ main(void)
 		cmocka_unit_test(test_yaml),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_initial),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_print_golden),

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# bash completion for weft: commands, options and fixed words. Nothing is asked of the daemon, so
+# that a Tab never waits for a fabric.
+
+_weft_options_of() {
+	case $1 in
+	wait) echo --timeout ;;
+	"show nodes") echo --type --silent --all ;;
+	"show switches") echo --silent --all ;;
+	"show ports" | "show links") echo --type --down --slow --all ;;
+	"show routes") echo --all ;;
+	"show events") echo --last --after --type --level --follow ;;
+	check) echo --no-quality ;;
+	reroute) echo --engine --full --dry-run ;;
+	reload) echo --dry-run ;;
+	esac
+}
+
+# Fixed values of an option; nothing where any text may stand.
+_weft_values_of() {
+	case $2 in
+	-o | --output)
+		if [ "$1" = "show topology" ]; then
+			echo ibnetdiscover dot json
+		else
+			echo table json
+		fi ;;
+	--engine) echo minhop updn ;;
+	--level) echo error warning notice info debug ;;
+	--type)
+		if [ "$1" = "show events" ]; then
+			echo start port role sweep node-up node-down link-up link-down silent \
+				duplicate refused routed fallback unrouted trap config
+		else
+			echo ca switch router
+		fi ;;
+	esac
+}
+
+_weft_takes_value() {
+	case $1 in
+	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
+		--last | --after) return 0 ;;
+	esac
+	return 1
+}
+
+_weft() {
+	local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+	local command="" word skip="" words="" i
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [ -n "$skip" ]; then
+			skip=""
+		elif _weft_takes_value "$word"; then
+			skip=yes
+		elif [[ $word != -* ]] && [ -z "$command" ]; then
+			command=$word
+		elif [[ $word != -* ]] && [ "$command" = show ]; then
+			command="show $word"
+		fi
+	done
+
+	COMPREPLY=()
+	if [ "$before" = -s ] || [ "$before" = --socket ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+	elif _weft_takes_value "$before"; then
+		words=$(_weft_values_of "$command" "$before")
+	elif [[ $current == -* ]]; then
+		words="$(_weft_options_of "$command") --socket --output --subnet --help"
+		[ -n "$command" ] || words+=" --version"
+	elif [ -z "$command" ]; then
+		words="wait status show path check reroute reload"
+	elif [ "$command" = show ]; then
+		words="nodes switches ports links routes engines events topology"
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+
+complete -F _weft weft
