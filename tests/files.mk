@@ -9,8 +9,5 @@ tsan_tests :=
 include $(sort $(wildcard tests/unit/*.mk))
 include tests/fuzz/files.mk
 $(foreach t,$(unit_tests),$(eval $(t)_main := tests/unit/$(t).c))
-# Threads live in these folders; what links them is worth a run under ThreadSanitizer.
-tsan_tests += $(filter test_base test_loop test_log test_parallel test_port test_umad test_store \
-	test_routing test_core,$(unit_tests))
 tsan_tests := $(sort $(tsan_tests))
 test_programs := $(unit_tests) $(fuzz_targets)

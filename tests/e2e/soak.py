@@ -57,7 +57,8 @@ def soak():
         while time.monotonic() < end:
             change(lab, rnd, trunks_of(lab.net), out)
             want = full - len(out)
-            wait_for("%d links in weft status" % want, lambda w=want: m.status()["links"] == w, MEND)
+            wait_for("%d links in weft status" % want,
+                     lambda w=want: m.status()["links"] == w, MEND)
             m.weft("wait", "--timeout", str(MEND))
             wait_for("proof of round %d" % (rounds + 1), lambda: proved(lab), MEND)
             need(m.json("check")["ok"], "weft check in round %d" % (rounds + 1))
