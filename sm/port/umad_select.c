@@ -54,9 +54,9 @@ umad_selector_parse(struct umad_selector *s, const char *text, struct error *e)
 	if (!strcmp(text, "auto") || (guid_parse(text, &s->guid) && s->guid))
 		return 0;
 	if (!is_name(text, len) || (colon && !number_parse(colon + 1, 1, 254, &number)))
-		return error_set(e, ERR_INVALID, "\"%.60s\" names no port: expected \"auto\", a"
-				 " device (mlx5_0), a device and a port number (mlx5_0:1) or a port GUID",
-				 text);
+		return error_set(e, ERR_INVALID, "\"%.60s\" names no port: expected \"auto\","
+				 " a device (mlx5_0), a device and a port number (mlx5_0:1) or a"
+				 " port GUID", text);
 	memcpy(s->name, text, len);
 	s->number = (unsigned)number;
 	return 0;

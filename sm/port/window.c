@@ -8,8 +8,8 @@
  * Growth. Up to `start` the limit rises by one with each full window of answers. Past it more
  * outstanding requests may only fill queues, and a queue that overflows costs more than it gave
  * (packaged ibsim halves its rate between 128 and 256). So a limit larger by a quarter is tried
- * for TRIAL_ROUNDS windows of answers, and kept if the rate rose by a TRIAL_GAIN-th; else the old
- * one returns, and the next trial comes TRIAL_HOLD measurements later.
+ * for TRIAL_ROUNDS windows of answers, and kept if the rate rose by a TRIAL_GAIN-th of that
+ * quarter; else the old one returns, and the next trial comes TRIAL_HOLD measurements later.
  *
  * Loss. One silent device says nothing about the fabric. The limit is halved only when at least
  * WINDOW_LOSS_TARGETS devices that answered before lose requests within one time-out, and these are
@@ -23,7 +23,7 @@
 #define WINDOW_MIN 4		/* losses never shrink the limit below */
 #define LOSS_SHARE 32		/* one in this many requests must be lost */
 #define TRIAL_ROUNDS 8		/* windows of answers that one measurement takes */
-#define TRIAL_GAIN 16		/* the rate must rise by this part */
+#define TRIAL_GAIN 4		/* the rate must rise by this part of the limit's rise */
 #define TRIAL_HOLD 32		/* measurements between trials that failed */
 #define TIMEOUT_GROWTH 4	/* an adapted time-out is at most this many times `timeout` */
 
@@ -129,6 +129,15 @@ window_lost(struct window *w, struct transact_target *target, monotime now)
 
 /* ---- growth ---- */
 
+static bool
+trial_failed(const struct window *w, uint64_t rate)
+{
+	const struct window_trial *trial = &w->trial;
+	uint64_t more = trial->rate * (w->limit - trial->from) / (trial->from * TRIAL_GAIN);
+
+	return rate < trial->rate + more;
+}
+
 /* A measurement has ended: settle the trial that ran, and perhaps begin the next. */
 static void
 settle_trial(struct window *w, uint64_t rate)
@@ -136,7 +145,7 @@ settle_trial(struct window *w, uint64_t rate)
 	struct window_trial *trial = &w->trial;
 	unsigned step = w->limit / 4 ? w->limit / 4 : 1;
 
-	if (trial->from && rate < trial->rate + trial->rate / TRIAL_GAIN) {
+	if (trial->from && trial_failed(w, rate)) {
 		w->limit = trial->from;
 		trial->from = 0;
 		trial->hold = TRIAL_HOLD;

@@ -453,8 +453,8 @@ check_schema(struct sqlite_store *q, struct error *e)
 				 " another file in \"state\"", q->path);
 	if (version > SCHEMA)
 		return error_set(e, ERR_UNSUPPORTED, "state file %s has schema version %lld, but"
-				 " this version of Weft knows only %d; upgrade Weft, or move the file"
-				 " away", q->path, (long long)version, SCHEMA);
+				 " this version of Weft knows only %d; upgrade Weft, or move the"
+				 " file away", q->path, (long long)version, SCHEMA);
 	if (tables && query_number(q->db, "SELECT quick_check <> 'ok' FROM"
 				   " pragma_quick_check(1)") != 0)
 		return error_set(e, ERR_FORMAT, "state file %s is damaged; move it away to begin"

@@ -1,0 +1,3 @@
+unit_tests += test_transact
+test_transact_libs := port wire base
+test_transact_extra := -lcmocka
