@@ -176,8 +176,7 @@ set_subnets(const struct level *l, const struct doc *d, const struct doc_node *l
 
 	if (list->kind != DOC_LIST || !list->len)
 		return doc_error(d, list, ERR_INVALID, "subnets: expected a list of at least one "
-				 "map, found %s", list->kind == DOC_LIST ? "an empty list" :
-				 doc_describe(d, list));
+				 "map, found %s", doc_describe(d, list));
 	if (list->len > SUBNETS_MAX)
 		return doc_error(d, list, ERR_FULL, "subnets: expected at most %u", SUBNETS_MAX);
 	c->subnets = region_array(d->region, list->len, sizeof(*c->subnets));

@@ -76,7 +76,7 @@ struct config {
 	const char *state;		/* path of the state file, ":memory:" for none */
 	struct {
 		const char *socket;	/* path */
-		const char *group;	/* that may connect; NULL: only root and the daemon's user */
+		const char *group;	/* may connect; NULL: only root and the daemon's user */
 	} control;
 	struct {
 		enum log_level level;

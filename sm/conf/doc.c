@@ -102,8 +102,10 @@ doc_describe(const struct doc *d, const struct doc_node *n)
 	size_t len = 0, chars = 0, size;
 	uint32_t cp;
 
-	if (n->kind != DOC_SCALAR)
-		return n->kind == DOC_LIST ? "a list" : "a map";
+	if (n->kind == DOC_MAP)
+		return "a map";
+	if (n->kind == DOC_LIST)
+		return n->len ? "a list" : "an empty list";
 	if (!*n->text)
 		return n->quoted ? "an empty text" : "nothing";
 	size = strlen(n->text);

@@ -30,7 +30,7 @@ struct doc_node {
 	unsigned column;		/* from 1, in characters */
 	unsigned weight;		/* nodes in this subtree, aliases written out */
 	unsigned len;			/* items of a list or map */
-	const char *text;		/* scalars: NUL-terminated UTF-8 without control characters */
+	const char *text;		/* scalars: NUL-terminated UTF-8, no control characters */
 	struct doc_item *items;		/* lists and maps: the first */
 };
 

@@ -26,7 +26,8 @@ test_names(void **state)
 {
 	struct error e;
 	struct name_map *m = names("# a comment\n\n0x0002c903000a1b2c \"leaf 1\"\n"
-				   "\t0002c903000a1b2d\t\"spine # 2\" # top\r\n0x1 \"\xc3\xbc\"", &e);
+				   "\t0002c903000a1b2d\t\"spine # 2\" # top\r\n0x1 "
+				   "\"\xc3\xbc\"", &e);
 
 	(void)state;
 	assert_non_null(m);
