@@ -42,8 +42,7 @@ struct balance {
 	const struct engine_input *in;	/* what is routed */
 	const struct fabric *f;		/* in->fabric */
 	struct plan_row **rows;		/* by switch; NULL: silent, not ours to fill */
-	balance_tree_fn tree_fn;	/* the engine's */
-	const void *tree_arg;		/* its argument */
+	const struct balance_trees *trees;	/* the engine's */
 	uint32_t *to;			/* by edge: switch it leads to */
 	uint32_t *step;			/* by edge: load that one destination adds */
 	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
@@ -57,6 +56,7 @@ struct balance {
 	uint8_t *tree_exits;		/* those that exit_tree was built for */
 	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
 	uint32_t exit_home;		/* home switch of exit_tree, FABRIC_NONE */
+	bool exit_hosts;		/* exit_tree is one for hosts' LIDs */
 	struct tally hosts;		/* for LIDs of channel adapters */
 	struct tally switches;		/* for LIDs of switches */
 	bool any_fixed;			/* there are silent switches */
@@ -331,6 +331,16 @@ place(struct balance *b, const struct balance_tree *t, const struct item *it)
 		b->rows[it->home]->port[it->lid] = it->out;
 }
 
+static void
+build_tree(const struct balance *b, const struct item *it, const uint8_t *exits,
+	   struct balance_tree *t)
+{
+	if (it->out)
+		b->trees->hosts(b->trees->hosts_arg, it->home, exits, t);
+	else
+		b->trees->switches(b->trees->switches_arg, it->home, exits, t);
+}
+
 /* With silent switches the tree may differ from LID to LID; often it is that of the LID before. */
 static const struct balance_tree *
 tree_of_lid(struct balance *b, const struct item *it)
@@ -343,18 +353,21 @@ tree_of_lid(struct balance *b, const struct item *it)
 
 		b->exits[sw] = row ? (out ? out : LFT_NO_PORT) : BALANCE_FREE;
 	}
-	if (b->exit_home == it->home && memcmp(b->exits, b->tree_exits, n) == 0)
+	if (b->exit_home == it->home && b->exit_hosts == (it->out != 0) &&
+	    memcmp(b->exits, b->tree_exits, n) == 0)
 		return &b->exit_tree;
 	memcpy(b->tree_exits, b->exits, n);
 	b->exit_home = it->home;
-	b->tree_fn(b->tree_arg, it->home, b->tree_exits, &b->exit_tree);
+	b->exit_hosts = it->out != 0;
+	build_tree(b, it, b->tree_exits, &b->exit_tree);
 	return &b->exit_tree;
 }
 
 struct batch {
-	const struct balance *b;	/* whose trees */
-	struct balance_tree *trees;	/* BATCH of them */
-	const uint32_t *homes;		/* their home switches */
+	const struct balance *b;		/* whose trees */
+	struct balance_tree trees[BATCH];	/* for the LIDs below */
+	const struct item *items[BATCH];	/* the first LID of each tree */
+	uint32_t len;				/* trees in use */
 };
 
 static void
@@ -364,7 +377,13 @@ build_trees(void *arg, unsigned thread, size_t first, size_t end)
 
 	(void)thread;
 	for (size_t i = first; i < end; i++)
-		batch->b->tree_fn(batch->b->tree_arg, batch->homes[i], NULL, &batch->trees[i]);
+		build_tree(batch->b, batch->items[i], NULL, &batch->trees[i]);
+}
+
+static bool
+same_tree(const struct item *a, const struct item *b)
+{
+	return a->home == b->home && !a->out == !b->out;
 }
 
 static int
@@ -400,52 +419,50 @@ list_items(const struct plan_lids *lids, uint32_t *len)
 	return items;
 }
 
-/* Items from `first` on whose home switches fit into one batch; returns the end. */
+/* Items from `first` on whose trees fit into one batch; returns the end. */
 static uint32_t
-fill_batch(struct batch *batch, uint32_t *homes, const struct item *items, uint32_t first,
-	   uint32_t len, uint32_t *nhomes)
+fill_batch(struct batch *batch, const struct item *items, uint32_t first, uint32_t len)
 {
-	*nhomes = 0;
+	batch->len = 0;
 	for (; first < len; first++) {
-		if (*nhomes && homes[*nhomes - 1] == items[first].home)
+		if (batch->len && same_tree(batch->items[batch->len - 1], &items[first]))
 			continue;
-		if (*nhomes == BATCH)
+		if (batch->len == BATCH)
 			break;
-		homes[(*nhomes)++] = items[first].home;
+		batch->items[batch->len++] = &items[first];
 	}
-	batch->homes = homes;
 	return first;
 }
 
 static void
 place_all(struct balance *b, const struct item *items, uint32_t len, unsigned threads)
 {
-	struct balance_tree trees[BATCH];
-	uint32_t homes[BATCH], nhomes, end;
-	struct batch batch = { .b = b, .trees = trees };
+	struct batch *batch = mem_zalloc(sizeof(*batch));
+	uint32_t end;
 
+	batch->b = b;
 	for (unsigned i = 0; i < BATCH; i++)
-		tree_init(&trees[i], b->f);
+		tree_init(&batch->trees[i], b->f);
 	for (uint32_t i = 0; i < len; i = end) {
 		uint32_t t = 0;
 
-		end = fill_batch(&batch, homes, items, i, len, &nhomes);
-		parallel_run(threads, nhomes, 1, build_trees, &batch);
+		end = fill_batch(batch, items, i, len);
+		parallel_run(threads, batch->len, 1, build_trees, batch);
 		for (; i < end; i++) {
-			t += items[i].home != homes[t];
-			place(b, &trees[t], &items[i]);
+			t += !same_tree(batch->items[t], &items[i]);
+			place(b, &batch->trees[t], &items[i]);
 		}
 	}
 	for (unsigned i = 0; i < BATCH; i++)
-		tree_free(&trees[i]);
+		tree_free(&batch->trees[i]);
+	mem_free(batch);
 }
 
 void
-balance_rows(const struct engine_input *in, struct engine_output *out, balance_tree_fn tree,
-	     const void *arg)
+balance_rows(const struct engine_input *in, struct engine_output *out,
+	     const struct balance_trees *trees)
 {
-	struct balance b = { .in = in, .f = in->fabric, .rows = out->rows, .tree_fn = tree,
-			     .tree_arg = arg };
+	struct balance b = { .in = in, .f = in->fabric, .rows = out->rows, .trees = trees };
 	struct item *items;
 	uint32_t len;
 

@@ -36,9 +36,16 @@ balance_exit_ok(const uint8_t *exits, const struct fabric_edge *e)
 	return !exits || exits[e->to] == BALANCE_FREE || exits[e->to] == e->in;
 }
 
+struct balance_trees {
+	balance_tree_fn hosts;		/* for LIDs of channel adapters */
+	const void *hosts_arg;		/* handed to it */
+	balance_tree_fn switches;	/* for LIDs of switches */
+	const void *switches_arg;	/* handed to it */
+};
+
 /* Fill out->rows. */
 void
-balance_rows(const struct engine_input *in, struct engine_output *out, balance_tree_fn tree,
-	     const void *arg);
+balance_rows(const struct engine_input *in, struct engine_output *out,
+	     const struct balance_trees *trees);
 
 #endif

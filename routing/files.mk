@@ -7,6 +7,7 @@ routing_src := \
 	routing/levels.c \
 	routing/minhop.c \
 	routing/quality.c \
+	routing/ranks.c \
 	routing/updn.c
 routing_public := routing/check.h routing/engine.h
 routing_pkgs :=

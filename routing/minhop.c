@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/minhop.h"
 #include <string.h>
-#include "routing/balance.h"
+#include "routing/ranks.h"
+#include "sm/base/mem.h"
 
 /*
- * Engine minhop: shortest paths, counted in links, spread over all of them by the balancer. It
- * knows nothing of deadlock: on a ring, a torus or a cross-cabled tree its tables can close a
+ * Engine minhop: shortest paths to hosts, counted in links, spread over all of them by the balancer.
+ * It knows nothing of deadlock: on a ring, a torus or a cross-cabled tree its tables can close a
  * credit loop, and the checker refuses them then.
+ *
+ * Switches' own LIDs are another matter. On the best of trees the shortest way from one switch to
+ * its neighbour in the same pod goes down to a leaf and up again, and such turns close credit
+ * loops though no host's packet makes them. Management can take the longer way: it climbs and
+ * then descends, in the order that ranks.c finds, which shortest paths on a tree keep by themselves.
  *
  * A silent switch has one way out per LID, the one its table holds; distances are taken over what
  * it really does, so nobody routes through it where that would not arrive.
@@ -58,9 +64,19 @@ minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance
 static int
 minhop_route(const struct engine_input *in, struct engine_output *out, struct error *e)
 {
-	(void)e;
-	balance_rows(in, out, minhop_tree, in->fabric);
-	return 0;
+	struct balance_trees trees = { .hosts = minhop_tree, .hosts_arg = in->fabric,
+				       .switches = ranks_tree };
+	struct ranks r;
+	char note[sizeof(out->note)];
+	int rc = ranks_choose(in, &r, note, sizeof(note), e);
+
+	if (rc == 0) {
+		trees.switches_arg = &r;
+		balance_rows(in, out, &trees);
+		out->ranks = ranks_copy(&r);
+	}
+	mem_free(r.rank);
+	return rc;
 }
 
 const struct engine engine_minhop = {

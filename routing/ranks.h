@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_RANKS_H
+#define ROUTING_RANKS_H
+
+#include "routing/balance.h"
+
+/* The total order of switches behind up*-down* routing: by rank, then by GUID. */
+#define RANKS_MAX 250u		/* deepest rank */
+
+struct ranks {
+	const struct fabric *f;	/* whose switches */
+	uint16_t *rank;		/* by switch: 0 on top */
+};
+
+/* Does the way from switch `a` to its neighbour `b` lead up? */
+static inline bool
+ranks_up(const struct ranks *r, uint32_t a, uint32_t b)
+{
+	return r->rank[b] != r->rank[a] ? r->rank[b] < r->rank[a] : b < a;
+}
+
+/* Find an order in which each connected part of the fabric has one top, as near to that of the
+ * previous plan as can be; `note` gets a remark of `size` bytes. The caller frees r->rank. */
+int
+ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t size,
+	     struct error *e);
+/* For engine_output.ranks. */
+uint8_t *
+ranks_copy(const struct ranks *r);
+/* A balance_tree_fn (arg: struct ranks): shortest ways that climb and then descend. */
+void
+ranks_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_tree *t);
+
+#endif

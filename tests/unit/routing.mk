@@ -1,0 +1,17 @@
+unit_tests +=
+tsan_tests +=
+test_fabric_libs := fabric sim text wire base
+test_fabric_extra := -lcmocka
+test_plan_libs := fabric sim text wire base
+test_plan_extra := -lcmocka
+test_engines_libs := routing fabric sim text wire base
+test_engines_extra := -lcmocka
+test_check_libs := routing fabric sim text wire base
+test_check_extra := -lcmocka
+
+# Not a test: times and quality of the engines, see the top of the source.
+bench_route_libs := routing fabric sim text wire base
+$(BUILD)/bench_route: $(BUILD)/obj/tests/bench/bench_route.o \
+		$(bench_route_libs:%=$(BUILD)/lib%.a)
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
