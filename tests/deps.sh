@@ -6,7 +6,7 @@ set -eu
 # Build; tests and comparison; lint and fuzzing.
 packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
-	libjansson-dev libsqlite3-dev
+	libjansson-dev libsqlite3-dev libsystemd-dev
 	libcmocka-dev ibsim-utils infiniband-diags opensm python3
 	clang libclang-rt-14-dev mandoc"
 
@@ -42,8 +42,7 @@ apt-get -q -y install --no-install-recommends $missing
 
 case $missing in
 *" opensm"*)
-	if command -v systemctl >/dev/null 2>&1; then
-		systemctl disable opensm.service >/dev/null 2>&1 || true
-	fi
+	update-rc.d opensm disable >/dev/null 2>&1 || true
+	deb-systemd-helper disable opensm.service >/dev/null 2>&1 || true
 	;;
 esac
