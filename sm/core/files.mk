@@ -1,6 +1,17 @@
-core_src :=
-core_public :=
-core_pkgs :=
+core_src := \
+	sm/core/daemon.c \
+	sm/core/lids.c \
+	sm/core/notice.c \
+	sm/core/peers.c \
+	sm/core/planner.c \
+	sm/core/push.c \
+	sm/core/push_port.c \
+	sm/core/status.c \
+	sm/core/subnet.c \
+	sm/core/sweep.c \
+	sm/core/topo.c
+core_public := sm/core/subnet.h
+core_pkgs := libsystemd
 programs += weftd
 weftd_main := sm/core/main.c
 weftd_libs := ctl core routing port fabric store conf text wire base

@@ -104,3 +104,24 @@ event_type_name(enum event_type t)
 {
 	return (unsigned)t < EVENT_TYPES ? type_names[t] : "?";
 }
+
+void
+event_write(struct json *j, const char *key, const struct event *ev)
+{
+	char time[CLOCK_TEXT_SIZE];
+
+	jw_object(j, key);
+	jw_uint(j, "sequence", ev->sequence);
+	jw_str(j, "time", clock_text(time, ev->wall));
+	jw_str(j, "type", event_type_name(ev->type));
+	jw_str(j, "level", log_level_name(ev->level));
+	jw_str(j, "subnet", ev->subnet);
+	if (ev->guid)
+		jw_guid(j, "guid", ev->guid);
+	if (ev->lid)
+		jw_uint(j, "lid", ev->lid);
+	if (ev->port)
+		jw_uint(j, "port", ev->port);
+	jw_str(j, "text", ev->text);
+	jw_end(j);
+}

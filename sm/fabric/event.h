@@ -3,6 +3,7 @@
 #define FABRIC_EVENT_H
 
 #include <stdint.h>
+#include "sm/base/json.h"
 #include "sm/base/log.h"
 
 /*
@@ -62,5 +63,8 @@ uint64_t
 event_oldest(const struct event_ring *r);	/* lowest one held; event_last() + 1 if none */
 const char *
 event_type_name(enum event_type t);		/* "link-down" */
+/* The event as a JSON object: what `weft show events` and the state file hold. */
+void
+event_write(struct json *j, const char *key, const struct event *ev);
 
 #endif

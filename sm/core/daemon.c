@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lock file, folders, and sd_notify(3). */
+#include "sm/core/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+int
+daemon_lock(const char *path, struct error *e)
+{
+	char file[PATH_MAX], pid[24] = "";
+	ssize_t len;
+	int fd;
+
+	if (snprintf(file, sizeof(file), "%s.lock", path) >= (int)sizeof(file))
+		return error_set(e, ERR_INVALID, "%.200s...: the path is too long", path);
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set(e, ERR_IO, "%s cannot be opened: %s", file, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		len = read(fd, pid, sizeof(pid) - 1);
+		pid[len > 0 ? len : 0] = '\0';
+		pid[strcspn(pid, "\n")] = '\0';
+		close(fd);
+		return error_set(e, ERR_EXISTS, "another weftd (pid %s) serves %s: stop it, or give "
+				 "this one another `control.socket`", pid[0] ? pid : "unknown", path);
+	}
+	len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) || write(fd, pid, (size_t)len) != len) {
+		close(fd);
+		return error_set(e, ERR_IO, "%s cannot be written: %s", file, strerror(errno));
+	}
+	return fd;
+}
+
+void
+daemon_notify(const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	sd_notify(0, text);
+}
+
+int
+daemon_make_folder(const char *path, struct error *e)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return error_set(e, ERR_INVALID, "%.200s...: the path is too long", path);
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return 0;
+	*slash = '\0';
+	if (mkdir(folder, 0755) && errno != EEXIST)
+		return error_set(e, ERR_IO, "the folder %s cannot be made: %s", folder,
+				 strerror(errno));
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_DAEMON_H
+#define CORE_DAEMON_H
+
+#include <stdbool.h>
+#include "sm/base/error.h"
+
+/*
+ * What weftd asks of the operating system around its loop: one instance a socket, and word to the
+ * service manager.
+ */
+
+/* Take the lock file PATH.lock (it holds our pid) until the process ends. ERR_EXISTS with the pid of
+ * the holder. Returns the descriptor, or a negative code. */
+int
+daemon_lock(const char *path, struct error *e);
+/* Tell the service manager (sd_notify): "READY=1", "STATUS=...". Nothing happens without one. */
+void
+daemon_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Make the folder that `path` lies in, if its parent exists. 0 or ERR_IO. */
+int
+daemon_make_folder(const char *path, struct error *e);
+
+#endif

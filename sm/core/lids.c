@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * LID assignment (IBA 14.4, C14-62 and following: base LIDs aligned to 2^LMC, unicast range).
+ *
+ * Every end port (CA port, switch port 0) that the snapshot has keeps, in this order: the LID that
+ * it holds, if that is legal and no other port has a better claim; the LID that its GUID had before
+ * (the record, kept in the store); else the next free one, hosts of one leaf next to each other and
+ * switches behind the hosts. A record of an absent GUID keeps its LID out of use until nothing else
+ * is left, then the one that has been absent longest is given away.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sm/base/mem.h"
+
+/* Who uses each unicast LID in this assignment. */
+enum lid_use {
+	LID_FREE,
+	LID_RESERVED,		/* recorded for an absent GUID */
+	LID_TAKEN,
+};
+
+struct assignment {
+	struct subnet *s;
+	const struct fabric *f;
+	struct plan_lids *lids;
+	uint8_t *use;		/* enum lid_use by LID */
+	uint16_t max;		/* highest LID that every switch can forward */
+	uint16_t hint;		/* free LIDs are looked for from here */
+};
+
+static struct lid_record *
+record_find(const struct lid_store *l, uint64_t guid)
+{
+	uint32_t i = map_get(&l->by_guid, guid);
+
+	return i == MAP_NONE ? NULL : &l->records[i];
+}
+
+static struct lid_record *
+record_add(struct lid_store *l, uint64_t guid)
+{
+	struct lid_record *r = record_find(l, guid);
+
+	if (r)
+		return r;
+	if (l->len == l->size) {
+		l->size = l->size ? l->size * 2 : 256;
+		l->records = mem_realloc(l->records, l->size, sizeof(*l->records));
+	}
+	r = &l->records[l->len];
+	*r = (struct lid_record){.guid = guid};
+	map_set(&l->by_guid, guid, l->len++);
+	return r;
+}
+
+static void
+record_key(const struct subnet *s, uint64_t guid, char key[64])
+{
+	char text[GUID_TEXT_SIZE];
+
+	snprintf(key, 64, "%s %s", s->conf->name, guid_text(text, guid));
+}
+
+static void
+record_put(struct subnet *s, const struct lid_record *r)
+{
+	char key[64], value[64];
+
+	record_key(s, r->guid, key);
+	snprintf(value, sizeof(value), "%u %u %lld", r->lid, r->lmc, (long long)r->last_seen);
+	store_put(s->env.store, STORE_LIDS, key, value);
+}
+
+/* A row of the store; what is malformed or out of range is left out (and rewritten when used). */
+static void
+load_row(void *arg, const char *key, const char *value)
+{
+	struct subnet *s = arg;
+	size_t name = strlen(s->conf->name);
+	unsigned lid, lmc;
+	long long seen;
+	uint64_t guid;
+	struct lid_record *r;
+
+	if (strncmp(key, s->conf->name, name) || key[name] != ' ' ||
+	    !guid_parse(key + name + 1, &guid))
+		return;
+	if (sscanf(value, "%u %u %lld", &lid, &lmc, &seen) != 3 || !lid || lid > LID_UNICAST_MAX ||
+	    lmc > 7 || seen < 0)
+		return;
+	r = record_add(&s->lids, guid);
+	r->lid = (uint16_t)lid;
+	r->lmc = (uint8_t)lmc;
+	r->last_seen = seen;
+}
+
+void
+lids_load(struct subnet *s)
+{
+	struct error e;
+
+	if (store_scan(s->env.store, STORE_LIDS, load_row, s, &e))
+		log_warning("the LIDs of earlier runs cannot be read: %s", e.text);
+}
+
+void
+lids_free(struct lid_store *l)
+{
+	map_free(&l->by_guid);
+	mem_free(l->records);
+	memset(l, 0, sizeof(*l));
+}
+
+static unsigned
+port_lmc(const struct assignment *a, const struct fabric_port *p)
+{
+	return a->f->nodes[p->node].type == NODE_SWITCH ? 0 : a->s->conf->lmc;
+}
+
+/* A port that gets a LID: switch port 0, or a port of a CA or router that is cabled. */
+static bool
+is_end_port(const struct fabric *f, const struct fabric_port *p)
+{
+	const struct fabric_node *n = &f->nodes[p->node];
+
+	if (n->type == NODE_SWITCH)
+		return p->number == 0;
+	return p->number > 0 && p->guid && (p->peer != FABRIC_NONE || f->sm_port == p - f->ports);
+}
+
+static bool
+range_is(const struct assignment *a, unsigned lid, unsigned lmc, enum lid_use worst)
+{
+	unsigned len = 1u << lmc;
+
+	if (!lid || lid % len || lid + len - 1 > a->max)
+		return false;
+	for (unsigned i = 0; i < len; i++)
+		if (a->use[lid + i] > worst)
+			return false;
+	return true;
+}
+
+static void
+take(struct assignment *a, uint32_t port, unsigned lid, unsigned lmc)
+{
+	memset(a->use + lid, LID_TAKEN, 1u << lmc);
+	a->lids->base[port] = (uint16_t)lid;
+	a->lids->lmc[port] = (uint8_t)lmc;
+}
+
+/* First claims: ports that hold the very LID that is recorded for them. */
+static void
+keep_recorded(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	const struct lid_record *r = record_find(&a->s->lids, p->guid);
+	unsigned lmc = port_lmc(a, p);
+
+	if (r && r->lid == p->lid && range_is(a, p->lid, lmc, LID_FREE))
+		take(a, port, p->lid, lmc);
+}
+
+/* Second: ports that hold a legal LID which nobody has claimed. Of several the lowest index (GUID
+ * order of nodes) keeps it. */
+static void
+keep_held(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	unsigned lmc = port_lmc(a, p);
+
+	if (!a->lids->base[port] && range_is(a, p->lid, lmc, LID_FREE))
+		take(a, port, p->lid, lmc);
+}
+
+/* Third: what the record says. */
+static void
+use_record(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	const struct lid_record *r = record_find(&a->s->lids, p->guid);
+	unsigned lmc = port_lmc(a, p);
+
+	if (!a->lids->base[port] && r && range_is(a, r->lid, lmc, LID_FREE))
+		take(a, port, r->lid, lmc);
+}
+
+static void
+reserve_absent(struct assignment *a)
+{
+	struct lid_store *l = &a->s->lids;
+
+	for (uint32_t i = 0; i < l->len; i++) {
+		struct lid_record *r = &l->records[i];
+
+		if (!r->present && range_is(a, r->lid, r->lmc, LID_FREE))
+			memset(a->use + r->lid, LID_RESERVED, 1u << r->lmc);
+	}
+}
+
+static unsigned
+find_free(struct assignment *a, unsigned lmc)
+{
+	unsigned step = 1u << lmc;
+
+	for (unsigned lid = (a->hint + step - 1) / step * step; lid <= a->max; lid += step)
+		if (range_is(a, lid, lmc, LID_FREE))
+			return lid;
+	for (unsigned lid = step; lid < a->hint; lid += step)
+		if (range_is(a, lid, lmc, LID_FREE))
+			return lid;
+	return 0;
+}
+
+/* Nothing is free: the record that has been absent longest gives its LID away. */
+static bool
+give_away(struct assignment *a)
+{
+	struct lid_store *l = &a->s->lids;
+	struct lid_record *oldest = NULL;
+	char key[64];
+
+	for (uint32_t i = 0; i < l->len; i++) {
+		struct lid_record *r = &l->records[i];
+
+		if (r->present || !r->lid || a->use[r->lid] != LID_RESERVED)
+			continue;
+		if (!oldest || r->last_seen < oldest->last_seen ||
+		    (r->last_seen == oldest->last_seen && r->guid < oldest->guid))
+			oldest = r;
+	}
+	if (!oldest)
+		return false;
+	memset(a->use + oldest->lid, LID_FREE, 1u << oldest->lmc);
+	record_key(a->s, oldest->guid, key);
+	store_delete(a->s->env.store, STORE_LIDS, key);
+	oldest->lid = 0;
+	return true;
+}
+
+static void
+allocate(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	const struct fabric_node *n = &a->f->nodes[p->node];
+	unsigned lmc = port_lmc(a, p), lid;
+
+	if (a->lids->base[port])
+		return;
+	do
+		lid = find_free(a, lmc);
+	while (!lid && give_away(a));
+	if (!lid) {
+		subnet_event(a->s, EVENT_REFUSED, LOG_L_ERROR, p->guid, p->number,
+			     "no LID is left for \"%s\": %u are the most that every switch can "
+			     "forward; lower lmc or remove devices", n->name, a->max);
+		return;
+	}
+	take(a, port, lid, lmc);
+	a->hint = (uint16_t)(lid + (1u << lmc));
+}
+
+/* Ports without a LID, in an order that makes neighbours: the hosts of each switch by port number,
+ * then hosts on no switch, then the switches. */
+static void
+allocate_all(struct assignment *a)
+{
+	const struct fabric *f = a->f;
+
+	a->hint = 1;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(f, sw);
+
+		for (unsigned i = 1; i <= n->nports; i++) {
+			uint32_t peer = f->ports[n->first_port + i].peer;
+
+			if (peer != FABRIC_NONE && is_end_port(f, &f->ports[peer]))
+				allocate(a, peer);
+		}
+	}
+	for (int switches = 0; switches <= 1; switches++)
+		for (uint32_t i = 0; i < f->nports; i++)
+			if (is_end_port(f, &f->ports[i]) &&
+			    (f->nodes[f->ports[i].node].type == NODE_SWITCH) == switches)
+				allocate(a, i);
+}
+
+static void
+each_end_port(struct assignment *a, void (*fn)(struct assignment *, uint32_t))
+{
+	for (uint32_t i = 0; i < a->f->nports; i++)
+		if (is_end_port(a->f, &a->f->ports[i]))
+			fn(a, i);
+}
+
+static void
+mark_present(struct assignment *a, uint32_t port)
+{
+	struct lid_record *r = record_find(&a->s->lids, a->f->ports[port].guid);
+
+	if (r)
+		r->present = true;
+}
+
+static void
+remember(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	int64_t now = loop_wall(a->s->env.loop) / 1000000;
+	struct lid_record *r;
+
+	if (!a->lids->base[port])
+		return;
+	r = record_add(&a->s->lids, p->guid);
+	r->present = true;
+	if (r->lid == a->lids->base[port] && r->lmc == a->lids->lmc[port] &&
+	    now - r->last_seen < 86400)
+		return;
+	r->lid = a->lids->base[port];
+	r->lmc = a->lids->lmc[port];
+	r->last_seen = now;
+	record_put(a->s, r);
+}
+
+static void
+commit_done(void *arg, int err, const char *why)
+{
+	(void)arg;
+	if (err)
+		log_error("the LIDs could not be saved: %s", why ? why : error_name(err));
+}
+
+static uint16_t
+highest_lid(const struct fabric *f)
+{
+	unsigned max = LID_UNICAST_MAX;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		unsigned cap = fabric_switch_node(f, sw)->lft_cap;
+
+		if (cap && cap - 1 < max)
+			max = cap - 1;
+	}
+	return (uint16_t)max;
+}
+
+/* Whose record went absent with this snapshot keeps the time it was last seen. */
+static void
+note_absent(struct subnet *s, const bool *before, uint32_t len)
+{
+	int64_t now = loop_wall(s->env.loop) / 1000000;
+
+	for (uint32_t i = 0; i < len; i++) {
+		struct lid_record *r = &s->lids.records[i];
+
+		if (!before[i] || r->present || !r->lid)
+			continue;
+		r->last_seen = now;
+		record_put(s, r);
+	}
+}
+
+struct plan_lids *
+lids_assign(struct subnet *s, const struct fabric *f)
+{
+	struct assignment a = {
+		.s = s, .f = f, .lids = plan_lids_new(f), .max = highest_lid(f),
+		.use = mem_zalloc(LID_TABLE_LEN + 128),
+	};
+	uint32_t before_len = s->lids.len;
+	bool *before = mem_array(before_len ? before_len : 1, sizeof(bool));
+
+	for (uint32_t i = 0; i < before_len; i++) {
+		before[i] = s->lids.records[i].present;
+		s->lids.records[i].present = false;
+	}
+	each_end_port(&a, mark_present);
+	each_end_port(&a, keep_recorded);
+	each_end_port(&a, keep_held);
+	each_end_port(&a, use_record);
+	reserve_absent(&a);
+	allocate_all(&a);
+	each_end_port(&a, remember);
+	note_absent(s, before, before_len);
+	store_commit(s->env.store, commit_done, NULL);
+	plan_lids_index(a.lids, f);
+	mem_free(before);
+	mem_free(a.use);
+	return a.lids;
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * weftd: the only file that knows every part. It loads the configuration, opens the state, makes a
+ * subnet for each entry and the control socket, and lends them to each other.
+ *
+ * Exit status: 0 done, 1 refused (one line on standard error), 2 wrong usage or configuration.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "sm/base/json.h"
+#include "sm/base/log.h"
+#include "sm/base/loop.h"
+#include "sm/base/mem.h"
+#include "sm/base/version.h"
+#include "sm/conf/config.h"
+#include "sm/core/daemon.h"
+#include "sm/core/subnet.h"
+#include "sm/ctl/ctl.h"
+#include "sm/port/umad.h"
+#include "sm/store/store.h"
+
+#define EVENTS_HELD 10000	/* in memory, and kept in the state file */
+#define EVENTS_TRIM 1000	/* the file is trimmed each time this many were added */
+
+struct weftd {
+	const char *file;		/* configuration, NULL: built-in defaults */
+	bool once;			/* bring up, verify, exit */
+	struct loop *loop;
+	struct config *conf;
+	struct name_map *names;
+	struct store *store;
+	struct event_ring *events;
+	struct subnet **subnets;	/* conf->nsubnets */
+	struct ctl_subnet *ctl_subnets;
+	struct ctl_host host;
+	struct ctl *ctl;
+	struct config *old_conf[2];	/* [0]: still borrowed by jobs under way until the next reload */
+	struct name_map *old_names;
+	int lock;			/* descriptor of the lock file; -1 */
+	int exit_status;
+	bool stopping;
+	bool judged;			/* --once: the outcome is known */
+	bool ready_told;
+	uint64_t events_stored;
+};
+
+static void
+usage(FILE *out)
+{
+	fputs("usage: weftd [-c FILE] [--once] [--check-config] [-h] [-V]\n"
+	      "\n"
+	      "  -c, --config FILE  configuration, default /etc/weft/weft.yaml if it exists;\n"
+	      "                     else one subnet on the first InfiniBand port\n"
+	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (with the reason)\n"
+	      "      --check-config read the configuration, print it in full, exit: 0 good, 2 not\n"
+	      "  -h, --help         this text\n"
+	      "  -V, --version      the version\n"
+	      "\n"
+	      "Signals: HUP reads the configuration again and sweeps, USR1 reopens the log file,\n"
+	      "TERM and INT end it (the fabric keeps forwarding). See weftd(8), weft.yaml(5), weft(1).\n",
+	      out);
+}
+
+static int
+complain(const char *text, int status)
+{
+	fprintf(stderr, "weftd: %s\n", text);
+	return status;
+}
+
+/*
+ * Events into the state file.
+ */
+static void
+store_event(void *arg, const struct event *ev)
+{
+	struct weftd *w = arg;
+	struct buf b = {0};
+	struct json j;
+	char key[24];
+
+	jw_init(&j, &b);
+	event_write(&j, NULL, ev);
+	snprintf(key, sizeof(key), "%020llu", (unsigned long long)ev->sequence);
+	store_put(w->store, STORE_EVENTS, key, b.data);
+	buf_free(&b);
+	if (++w->events_stored % EVENTS_TRIM == 0)
+		store_trim(w->store, STORE_EVENTS, EVENTS_HELD);
+	store_commit(w->store, NULL, NULL);
+}
+
+static void
+last_sequence(void *arg, const char *key, const char *value)
+{
+	uint64_t *last = arg;
+
+	(void)value;
+	*last = strtoull(key, NULL, 10);
+}
+
+/*
+ * Outcomes, for --once and the service manager.
+ */
+static void
+judge(void *arg)
+{
+	struct weftd *w = arg;
+	struct error why = {0};
+	unsigned good = 0;
+
+	if (w->judged || w->stopping)
+		return;
+	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+		int outcome = subnet_outcome(w->subnets[i], &why);
+
+		if (!outcome)
+			return;
+		if (outcome < 0) {
+			w->judged = true;
+			w->exit_status = 1;
+			fprintf(stderr, "weftd: subnet %s is not up: %s\n",
+				w->conf->subnets[i].name, why.text);
+		} else {
+			good++;
+		}
+	}
+	w->judged = true;
+	if (good == w->conf->nsubnets)
+		w->exit_status = 0;
+	loop_stop(w->loop);
+}
+
+static void
+notify(struct weftd *w, struct subnet *s)
+{
+	struct subnet_status *st = mem_zalloc(sizeof(*st));
+
+	subnet_status(s, st);
+	daemon_notify("%sSTATUS=subnet %s: %s, %s, %u hosts, %u switches%s%s",
+		      w->ready_told ? "" : "READY=1\n", st->name, st->role, st->state, st->hosts,
+		      st->switches, st->nwarnings ? "; " : "", st->nwarnings ? st->warnings[0] : "");
+	w->ready_told = true;
+	mem_free(st);
+}
+
+static void
+on_changed(void *arg, struct subnet *s)
+{
+	struct weftd *w = arg;
+
+	if (w->once)
+		loop_post(w->loop, judge, w);
+	else if (getenv("NOTIFY_SOCKET"))
+		notify(w, s);
+}
+
+/*
+ * What the control socket may ask.
+ */
+static void
+ctl_status(void *subnet, struct subnet_status *st)
+{
+	subnet_status(subnet, st);
+}
+
+static const struct plan *
+ctl_plan(void *subnet)
+{
+	return subnet_plan(subnet);
+}
+
+static int
+ctl_reroute(void *subnet, const char *engine, bool full, bool dry_run,
+	    void (*done)(void *, int, const char *), void *arg, struct error *e)
+{
+	return subnet_reroute(subnet, engine, full, dry_run, done, arg, e);
+}
+
+struct reload_report {
+	struct buf *out;		/* one line a change; NULL: into the log */
+	unsigned restart;		/* options that only a restart takes on */
+	unsigned changed;
+};
+
+static void
+report_change(void *arg, const char *option, const char *old_value, const char *new_value,
+	      enum config_stage stage)
+{
+	struct reload_report *r = arg;
+
+	r->changed++;
+	r->restart += stage == STAGE_RESTART;
+	if (r->out)
+		buf_printf(r->out, "%s: %s -> %s%s\n", option, old_value, new_value,
+			   stage == STAGE_RESTART ? " (after a restart)" : "");
+	else
+		log_notice("configuration: %s: %s -> %s%s", option, old_value, new_value,
+			   stage == STAGE_RESTART ? " (after a restart)" : "");
+}
+
+static void
+config_event(struct weftd *w, enum log_level level, const char *text)
+{
+	struct event ev = {
+		.type = EVENT_CONFIG, .level = level, .wall = loop_wall(w->loop),
+	};
+
+	snprintf(ev.text, sizeof(ev.text), "%s", text);
+	event_add(w->events, &ev);
+}
+
+/* Swap in what was checked; what jobs under way may still borrow goes with the next reload. */
+static void
+take_config(struct weftd *w, struct config *conf, struct name_map *names, enum config_stage stage)
+{
+	struct error e;
+
+	for (unsigned i = 0; i < conf->nsubnets; i++)
+		subnet_configure(w->subnets[i], &conf->subnets[i], names, stage);
+	if (log_open(conf->log.to, conf->log.level, &e))
+		log_error("%s", e.text);
+	config_free(w->old_conf[0]);
+	name_map_free(w->old_names);
+	w->old_conf[0] = w->conf;
+	w->old_names = w->names;
+	w->conf = conf;
+	w->names = names;
+}
+
+static bool
+same_subnets(const struct config *a, const struct config *b)
+{
+	if (a->nsubnets != b->nsubnets)
+		return false;
+	for (unsigned i = 0; i < a->nsubnets; i++)
+		if (strcmp(a->subnets[i].name, b->subnets[i].name))
+			return false;
+	return true;
+}
+
+static int
+reload(void *arg, bool dry_run, struct buf *report, struct error *e)
+{
+	struct weftd *w = arg;
+	struct reload_report r = {.out = report};
+	struct config *conf = config_load(w->file, e);
+	struct name_map *names = NULL;
+	enum config_stage stage;
+
+	if (conf && conf->names && !(names = name_map_load(conf->names, e))) {
+		config_free(conf);
+		conf = NULL;
+	}
+	if (!conf) {
+		config_event(w, LOG_L_ERROR, e->text);
+		return e->code;
+	}
+	stage = config_diff(w->conf, conf, report_change, &r);
+	if (dry_run || !same_subnets(w->conf, conf)) {
+		config_free(conf);
+		name_map_free(names);
+		if (!dry_run)
+			return error_set(e, ERR_REFUSED, "%s adds, removes or renames a subnet, which "
+					 "needs a restart: the running configuration stays", w->file);
+		return 0;
+	}
+	take_config(w, conf, names, stage);
+	config_event(w, LOG_L_NOTICE, r.changed ? r.restart ?
+		     "the configuration was read again; some changes need a restart" :
+		     "the configuration was read again and taken on" :
+		     "the configuration was read again: nothing has changed");
+	return 0;
+}
+
+/*
+ * Signals.
+ */
+static void
+on_hup(void *arg)
+{
+	struct weftd *w = arg;
+	struct error e;
+
+	if (reload(w, false, NULL, &e))
+		log_error("%s; the running configuration stays", e.text);
+	for (unsigned i = 0; i < w->conf->nsubnets; i++)
+		subnet_sweep(w->subnets[i]);
+}
+
+static void
+on_term(void *arg)
+{
+	struct weftd *w = arg;
+
+	if (!w->stopping) {
+		log_notice("ending; the fabric keeps forwarding");
+		daemon_notify("STOPPING=1");
+	}
+	w->stopping = true;
+	loop_stop(w->loop);
+}
+
+static void
+on_usr1(void *arg)
+{
+	(void)arg;
+	log_reopen();
+}
+
+/*
+ * Start and end.
+ */
+static struct port *
+open_umad(void *arg, struct loop *l, const char *selector, const struct port_events *events,
+	  struct error *e)
+{
+	(void)arg;
+	return umad_port_new(l, selector, events, e);
+}
+
+static int
+open_state(struct weftd *w, struct error *e)
+{
+	uint64_t last = 0;
+	struct error ignored;
+
+	if (!strcmp(w->conf->state, ":memory:")) {
+		w->store = store_open_memory(w->loop);
+	} else {
+		if (daemon_make_folder(w->conf->state, e))
+			return e->code;
+		w->store = store_open_sqlite(w->loop, w->conf->state, e);
+		if (!w->store)
+			return e->code;
+	}
+	if (store_scan(w->store, STORE_EVENTS, last_sequence, &last, &ignored))
+		log_warning("%s", ignored.text);
+	w->events = event_ring_new(EVENTS_HELD, last + 1);
+	event_ring_sink(w->events, store_event, w);
+	return 0;
+}
+
+static int
+open_subnets(struct weftd *w, struct error *e)
+{
+	struct subnet_env env = {
+		.loop = w->loop, .store = w->store, .events = w->events, .names = w->names,
+		.threads = w->conf->threads, .changed = on_changed, .arg = w,
+	};
+
+	w->subnets = mem_array(w->conf->nsubnets, sizeof(struct subnet *));
+	w->ctl_subnets = mem_array(w->conf->nsubnets, sizeof(*w->ctl_subnets));
+	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+		w->subnets[i] = subnet_new(&env, &w->conf->subnets[i], open_umad, NULL, e);
+		if (!w->subnets[i])
+			return e->code;
+		w->ctl_subnets[i] = (struct ctl_subnet){
+			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
+			.status = ctl_status, .plan = ctl_plan, .reroute = ctl_reroute,
+		};
+	}
+	return 0;
+}
+
+static int
+open_control(struct weftd *w, struct error *e)
+{
+	w->host = (struct ctl_host){
+		.subnets = w->ctl_subnets, .nsubnets = w->conf->nsubnets, .events = w->events,
+		.reload = reload, .arg = w,
+	};
+	if (w->once)
+		return 0;
+	w->ctl = ctl_new(w->loop, w->conf->control.socket, w->conf->control.group, &w->host, e);
+	return w->ctl ? 0 : e->code;
+}
+
+static int
+start(struct weftd *w, struct error *e)
+{
+	w->loop = loop_new_event();
+	if (!w->once) {
+		if (daemon_make_folder(w->conf->control.socket, e))
+			return e->code;
+		w->lock = daemon_lock(w->conf->control.socket, e);
+		if (w->lock < 0)
+			return w->lock;
+	}
+	if (w->conf->names && !(w->names = name_map_load(w->conf->names, e)))
+		return e->code;
+	if (open_state(w, e) || open_subnets(w, e) || open_control(w, e))
+		return e->code;
+	loop_signal(w->loop, SIGHUP, on_hup, w);
+	loop_signal(w->loop, SIGUSR1, on_usr1, w);
+	loop_signal(w->loop, SIGTERM, on_term, w);
+	loop_signal(w->loop, SIGINT, on_term, w);
+	config_event(w, LOG_L_NOTICE, "weftd " WEFT_VERSION " started");
+	return 0;
+}
+
+static void
+stop(struct weftd *w)
+{
+	ctl_free(w->ctl);
+	for (unsigned i = 0; w->subnets && i < w->conf->nsubnets; i++)
+		subnet_free(w->subnets[i]);
+	mem_free(w->subnets);
+	mem_free(w->ctl_subnets);
+	store_close(w->store);
+	event_ring_free(w->events);
+	if (w->loop)
+		loop_free(w->loop);
+	name_map_free(w->names);
+	name_map_free(w->old_names);
+	config_free(w->old_conf[0]);
+	config_free(w->conf);
+	if (w->lock >= 0)
+		close(w->lock);
+}
+
+static int
+check_config(struct weftd *w)
+{
+	struct buf b = {0};
+
+	config_print(w->conf, &b);
+	fwrite(b.data, 1, b.len, stdout);
+	buf_free(&b);
+	config_free(w->conf);
+	return 0;
+}
+
+/* 0: go on; else the exit status + 1. */
+static int
+options(struct weftd *w, int argc, char **argv, bool *check)
+{
+	static const struct option longs[] = {
+		{"config", required_argument, NULL, 'c'}, {"once", no_argument, NULL, 'o'},
+		{"check-config", no_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'}, {0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			w->file = optarg;
+			break;
+		case 'o':
+			w->once = true;
+			break;
+		case 'n':
+			*check = true;
+			break;
+		case 'h':
+			usage(stdout);
+			return 1;
+		case 'V':
+			puts("weftd " WEFT_VERSION);
+			return 1;
+		default:
+			fputs("weftd: see weftd --help\n", stderr);
+			return 3;
+		}
+	}
+	if (optind == argc)
+		return 0;
+	fprintf(stderr, "weftd: unexpected argument \"%s\": see weftd --help\n", argv[optind]);
+	return 3;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char standard_file[] = "/etc/weft/weft.yaml";
+	struct weftd w = {.lock = -1};
+	struct error e = {0};
+	bool check = false;
+	int rc = options(&w, argc, argv, &check);
+
+	if (rc)
+		return rc - 1;
+	if (!w.file && !access(standard_file, F_OK))
+		w.file = standard_file;
+	w.conf = config_load(w.file, &e);
+	if (!w.conf)
+		return complain(e.text, 2);
+	if (check)
+		return check_config(&w);
+	if (log_open(w.conf->log.to, w.conf->log.level, &e)) {
+		config_free(w.conf);
+		return complain(e.text, 1);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (start(&w, &e)) {
+		stop(&w);
+		return complain(e.text, 1);
+	}
+	loop_run(w.loop);
+	if (w.once && !w.judged)
+		w.exit_status = 1;
+	stop(&w);
+	return w.exit_status;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Other subnet managers (IBA 14.4.1, and the SM state machine of 14.4.2 as far as one master and its
+ * standbys need it).
+ *
+ * Discovery asks every port that says IsSM for SMInfo (peers_saw). When it ends, peers_elect()
+ * decides: a master that is there stays master, whatever its priority or GUID (a new manager does
+ * not capture a live fabric); among those that are not, the higher priority and then the lower GUID
+ * wins. A standby asks the master now and then whether it lives, and sweeps when it does not.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void
+peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i)
+{
+	const struct live_port *p = &d->ports[port <= d->info.num_ports ? port : 0];
+	struct peer_sm *peer = NULL;
+
+	for (unsigned n = 0; n < s->npeers && !peer; n++)
+		if (s->peers[n].node_guid == d->guid && s->peers[n].port == port)
+			peer = &s->peers[n];
+	if (!peer && s->npeers == PEERS_MAX)
+		return;
+	if (!peer)
+		peer = &s->peers[s->npeers++];
+	*peer = (struct peer_sm){
+		.guid = i->guid ? i->guid : p->guid,
+		.node_guid = d->guid,
+		.port = (uint8_t)port,
+		.lid = p->info.lid,
+		.priority = i->priority,
+		.state = i->state,
+		.activity = i->activity,
+		/* 0 says nothing: OpenSM always answers so. */
+		.wrong_key = i->sm_key && i->sm_key != s->conf->sm_key,
+		.sweep = s->sweep.id,
+	};
+	if (peer->wrong_key) {
+		char text[200];
+
+		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, peer->guid, peer->port,
+			     "another subnet manager has a different sm_key and is ignored: %s",
+			     peers_text(s, peer, text, sizeof(text)));
+	}
+}
+
+const char *
+peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size)
+{
+	static const char *const states[] = {"not active", "discovering", "standby", "master"};
+	const struct device *d = topo_find(&s->topo, p->node_guid);
+	char name[DEVICE_TEXT_SIZE], guid[GUID_TEXT_SIZE];
+
+	snprintf(buf, size, "%s port %u, GUID %s, LID %u, priority %u, %s",
+		 d ? device_text(name, d, s->env.names) : "a device that is gone", p->port,
+		 guid_text(guid, p->guid), p->lid, p->priority,
+		 p->state <= SM_MASTER ? states[p->state] : "in an unknown state");
+	return buf;
+}
+
+/* True if the peer goes before us (IBA 14.4.1.2: higher priority, then lower GUID). */
+static bool
+goes_before(const struct subnet *s, const struct peer_sm *p)
+{
+	if (p->priority != s->conf->priority)
+		return p->priority > s->conf->priority;
+	return p->guid < s->port->id.guid;
+}
+
+bool
+peers_elect(struct subnet *s)
+{
+	const struct peer_sm *first = NULL;
+
+	for (unsigned i = 0; i < s->npeers; i++) {
+		const struct peer_sm *p = &s->peers[i];
+
+		if (p->wrong_key || p->state == SM_NOT_ACTIVE || p->guid == s->port->id.guid)
+			continue;
+		if (p->state == SM_MASTER && s->role != ROLE_MASTER) {
+			first = p;
+			break;
+		}
+		if (s->role == ROLE_MASTER || !goes_before(s, p))
+			continue;
+		if (!first || p->priority > first->priority ||
+		    (p->priority == first->priority && p->guid < first->guid))
+			first = p;
+	}
+	if (!first)
+		return true;
+	s->master = *first;
+	return false;
+}
+
+/* Standby: ask the master whether it lives; the answer comes to peers_done(). */
+void
+peers_poll(struct subnet *s)
+{
+	struct device *d = topo_find(&s->topo, s->master.node_guid);
+
+	if (!d) {
+		subnet_want_sweep(s, SWEEP_HEAVY);
+		return;
+	}
+	bits_set(&d->sminfo, s->master.port);
+	transact_ready(s->transact, &d->agent.target);
+}
+
+bool
+peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	int n;
+
+	if (a->kind != AGENT_DEVICE || (n = bits_pop(&d->sminfo)) < 0)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_SM_INFO;
+	r->cookie = (uint64_t)n;
+	if (!subnet_address(s, d, (unsigned)n, r))
+		return false;
+	d->inflight++;
+	return true;
+}
+
+static void
+poll_failed(struct subnet *s)
+{
+	char text[200];
+
+	if (++s->poll_failures <= s->conf->standby_retries)
+		return;
+	subnet_event(s, EVENT_ROLE, LOG_L_WARNING, s->master.guid, s->master.port,
+		     "the master does not answer %u polls in a row: %s", s->poll_failures,
+		     peers_text(s, &s->master, text, sizeof(text)));
+	subnet_want_sweep(s, SWEEP_HEAVY);
+}
+
+void
+peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	struct sminfo i;
+
+	if (a->kind != AGENT_DEVICE)
+		return;
+	d->inflight--;
+	if (res->error || res->mad_status || res->attr_id != ATTR_SM_INFO) {
+		poll_failed(s);
+		return;
+	}
+	sminfo_decode(&i, res->data);
+	peers_saw(s, d, (unsigned)res->cookie, &i);
+	if (d->guid != s->master.node_guid)
+		return;
+	s->master.state = i.state;
+	s->master.activity = i.activity;
+	s->poll_failures = 0;
+	/* Discovering or standby with a better claim: it is about to lead. Not active: nobody is. */
+	if (i.state == SM_NOT_ACTIVE)
+		poll_failed(s);
+}

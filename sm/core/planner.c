@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Routing on a worker: snapshot + LIDs + configuration + previous plan -> proved plan.
+ *
+ * The job holds references to all that it reads; the loop goes on meanwhile. After the chain of
+ * engines has given tables that pass the checker, they are proved once more together with what the
+ * switches hold now: packets meet any mixture of both while blocks are written. Where the mixture
+ * could deadlock, the rows of a first step are made: entries that change are dropped first.
+ */
+#include "sm/core/planner.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "routing/check.h"
+#include "routing/engine.h"
+#include "sm/base/mem.h"
+
+static char **
+copy_names(const struct subnet *s)
+{
+	const char *one[] = {s->engine_override, NULL};
+	const char *const *from = s->engine_override[0] ? one :
+				  (const char *const *)s->conf->routing.engines;
+	size_t len = 0;
+	char **names;
+
+	while (from[len])
+		len++;
+	names = mem_array(len + 1, sizeof(*names));
+	for (size_t i = 0; i < len; i++)
+		names[i] = mem_strdup(from[i]);
+	return names;
+}
+
+static struct plan_row **
+fixed_rows(const struct plan *plan, const struct plan *shadow)
+{
+	const struct fabric *f = plan->fabric;
+	struct plan_row **fixed = mem_array(f->nswitches + 1, sizeof(*fixed));
+
+	for (uint32_t sw = 0; shadow && sw < f->nswitches; sw++)
+		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_SILENT)
+			fixed[sw] = shadow->rows[sw];
+	return fixed;
+}
+
+static void
+count_changes(struct plan_job *j)
+{
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
+		const struct plan_row *new = j->plan->rows[sw];
+		const struct plan_row *old = j->shadow ? j->shadow->rows[sw] : NULL;
+
+		for (uint32_t at = 0; new && !j->plan->fixed[sw] && at < new->len;
+		     at += LFT_BLOCK_LEN) {
+			uint64_t before = j->entries;
+
+			for (uint32_t i = at; i < at + LFT_BLOCK_LEN; i++)
+				j->entries += new->port[i] != plan_row_port(old, i);
+			j->blocks += j->entries != before || !old;
+		}
+	}
+}
+
+/* Old entries that stay, and "drop" where they change: a subset of both tables. */
+static void
+make_drain(struct plan_job *j)
+{
+	uint32_t n = j->plan->fabric->nswitches;
+
+	j->drain = mem_array(n, sizeof(*j->drain));
+	for (uint32_t sw = 0; sw < n; sw++) {
+		const struct plan_row *old = j->shadow->rows[sw], *new = j->plan->rows[sw];
+		struct plan_row *row;
+
+		if (!old || !new || j->plan->fixed[sw] || plan_row_equal(old, new))
+			continue;
+		row = plan_row_new(j->plan->lids->top);
+		for (uint32_t i = 0; i < row->len; i++)
+			if (plan_row_port(old, i) == plan_row_port(new, i))
+				row->port[i] = plan_row_port(old, i);
+		j->drain[sw] = row;
+	}
+}
+
+static void
+prove_union(struct plan_job *j)
+{
+	struct check_input in = {
+		.fabric = j->plan->fabric, .lids = j->plan->lids, .rows = j->plan->rows,
+		.also = j->shadow->rows, .lanes = j->plan->lanes, .threads = j->threads,
+	};
+	struct plan_check report = {0};
+
+	if (!check_union(&in, &report))
+		return;
+	snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
+	make_drain(j);
+}
+
+static void
+run(void *arg)
+{
+	struct plan_job *j = arg;
+	struct plan_row **fixed = fixed_rows(j->plan, j->shadow);
+	struct chain_options o = {
+		.engines = (const char *const *)j->names,
+		.fallback = j->fallback,
+		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads},
+	};
+
+	j->error = engine_chain(j->plan, fixed, j->previous ? j->previous : j->shadow, &o, &j->why);
+	mem_free(fixed);
+	if (j->error)
+		return;
+	count_changes(j);
+	if (j->shadow && j->entries)
+		prove_union(j);
+}
+
+static void
+done(void *arg)
+{
+	struct plan_job *j = arg;
+
+	if (j->s)
+		subnet_route_done(j->s);
+	else
+		planner_free_job(j);
+}
+
+void
+planner_start(struct subnet *s, const struct fabric *f, bool dry_run)
+{
+	struct plan_job *j = mem_zalloc(sizeof(*j));
+
+	j->s = s;
+	j->plan = plan_new(f);
+	/* A rehearsal must not move LIDs, and none need move: it starts from the published plan. */
+	j->plan->lids = dry_run && s->plan && s->plan->fabric == f ? plan_lids_ref(s->plan->lids) :
+			lids_assign(s, f);
+	j->previous = s->plan ? plan_ref(s->plan) : NULL;
+	j->shadow = push_shadow_plan(s, f);
+	if (j->shadow)
+		j->shadow->lids = plan_lids_from_fabric(f);
+	j->names = copy_names(s);
+	j->nroots = s->conf->routing.nroots;
+	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
+	if (j->nroots)
+		memcpy(j->roots, s->conf->routing.roots, j->nroots * sizeof(*j->roots));
+	j->fallback = s->conf->routing.fallback == FALLBACK_WARN && !s->engine_override[0];
+	j->dry_run = dry_run;
+	j->threads = s->env.threads;
+	s->job = j;
+	loop_work(s->env.loop, run, done, j, MSEC(1));
+}
+
+void
+planner_free_job(struct plan_job *j)
+{
+	if (!j)
+		return;
+	if (j->drain)
+		for (uint32_t i = 0; i < j->plan->fabric->nswitches; i++)
+			plan_row_unref(j->drain[i]);
+	mem_free(j->drain);
+	plan_unref(j->plan);
+	plan_unref(j->previous);
+	plan_unref(j->shadow);
+	for (char **n = j->names; n && *n; n++)
+		mem_free(*n);
+	mem_free(j->names);
+	mem_free(j->roots);
+	mem_free(j);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_PLANNER_H
+#define CORE_PLANNER_H
+
+#include "sm/core/subnet_i.h"
+
+/* A routing job. The worker owns it between planner_start() and subnet_route_done(). */
+struct plan_job {
+	struct subnet *s;		/* NULL: the subnet is gone, throw the result away */
+	struct plan *plan;		/* being made; reference held */
+	const struct plan *previous;	/* published before, for engines that keep ports; NULL */
+	struct plan *shadow;		/* what the switches hold; NULL if nothing is known */
+	struct plan_row **drain;	/* rows of the first step of a two-step push; NULL: not needed */
+	char **names;			/* engine chain, NULL-terminated, owned */
+	uint64_t *roots;		/* owned */
+	unsigned nroots;
+	bool fallback;			/* the chain may be tried on */
+	bool dry_run;			/* nothing is programmed */
+	unsigned threads;
+	int error;			/* outcome of the chain */
+	struct error why;		/* and why */
+	char union_cycle[1200];		/* why old and new do not mix, "" if they do */
+	uint32_t blocks;		/* LFT blocks in which plan and shadow differ */
+	uint64_t entries;		/* entries in which they differ */
+};
+
+#endif

@@ -1,0 +1,737 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Programming: plan minus shadow, in a safe order.
+ *
+ * Steps, each ended by the last answer: our own port's LID; where old and new tables do not mix, the
+ * entries that change are set to "drop" and the packet lifetime is waited out; then everything that
+ * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
+ * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
+ * request at a time from its cursors, so blocks go out across all switches in turn.
+ *
+ * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
+ * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
+ * live_port.stubborn and left alone; a refused or lost Set leaves the shadow as it was.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+
+static void
+push_step_start(struct subnet *s, enum push_step step);
+
+static void
+failure(struct subnet *s, const struct device *d, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The first failure of a push is told in the status; each is an event (rate-limited). */
+static void
+failure(struct subnet *s, const struct device *d, const char *fmt, ...)
+{
+	char text[DEVICE_TEXT_SIZE], what[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	device_text(text, d, s->env.names);
+	if (!s->push.first_failure[0])
+		snprintf(s->push.first_failure, sizeof(s->push.first_failure), "%s %s", text, what);
+	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0, "%s %s", text, what);
+}
+
+/* The row that this step writes to a switch; NULL: none. */
+static struct plan_row *
+row_goal(const struct subnet *s, const struct device *d)
+{
+	uint32_t sw;
+
+	if (d->info.node_type != NODE_SWITCH || d->fabric_node == FABRIC_NONE)
+		return NULL;
+	sw = s->push.plan->fabric->nodes[d->fabric_node].sw;
+	if (s->push.plan->fixed[sw])
+		return NULL;
+	return s->push.step == PUSH_DRAIN ? s->push.drain[sw] : s->push.plan->rows[sw];
+}
+
+static bool
+block_differs(const struct device *d, const struct plan_row *goal, uint32_t block)
+{
+	uint32_t at = block * LFT_BLOCK_LEN;
+
+	return !d->lft_trusted || !d->lft || at >= d->lft->len ||
+	       memcmp(d->lft->port + at, goal->port + at, LFT_BLOCK_LEN);
+}
+
+static void
+count_entries(struct subnet *s, const struct device *d, const struct plan_row *goal, uint32_t block)
+{
+	s->push.blocks++;
+	for (uint32_t i = block * LFT_BLOCK_LEN; i < (block + 1) * LFT_BLOCK_LEN; i++)
+		s->push.entries += goal->port[i] != (d->lft_trusted ? plan_row_port(d->lft, i) :
+						     LFT_NO_PORT);
+}
+
+static bool
+table_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	while (goal && d->lft_pending && d->lft_next < goal->len / LFT_BLOCK_LEN) {
+		uint32_t block = d->lft_next++;
+
+		if (!block_differs(d, goal, block))
+			continue;
+		count_entries(s, d, goal, block);
+		r->method = MAD_SET;
+		r->attr_id = ATTR_LINEAR_FDB;
+		r->attr_mod = block;
+		memcpy(r->data, goal->port + block * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
+		d->lft_inflight++;
+		return true;
+	}
+	return false;
+}
+
+/* All blocks of the row are out and answered: the switch holds it. */
+static void
+table_settled(struct subnet *s, struct device *d)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	if (!goal || !d->lft_pending || d->lft_inflight ||
+	    d->lft_next < goal->len / LFT_BLOCK_LEN)
+		return;
+	d->lft_pending = false;
+	if (d->lft_failed) {
+		d->lft_trusted = false;
+		return;
+	}
+	plan_row_unref(d->lft);
+	d->lft = plan_row_ref(goal);
+	d->lft_trusted = true;
+}
+
+static bool
+read_next(struct device *d, struct transact_request *r)
+{
+	if (!d->lft_read || d->lft_next >= d->lft_read->len / LFT_BLOCK_LEN)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_LINEAR_FDB;
+	r->attr_mod = d->lft_next++;
+	d->lft_inflight++;
+	return true;
+}
+
+static void
+read_settled(struct device *d)
+{
+	if (!d->lft_read || d->lft_inflight || d->lft_next < d->lft_read->len / LFT_BLOCK_LEN)
+		return;
+	if (!d->lft_failed) {
+		plan_row_unref(d->lft);
+		d->lft = d->lft_read;
+		d->lft_trusted = true;
+	} else {
+		plan_row_unref(d->lft_read);
+	}
+	d->lft_read = NULL;
+}
+
+static void
+switch_info_want(const struct subnet *s, const struct device *d, struct switchinfo *w)
+{
+	*w = d->sw;
+	w->linear_fdb_top = s->push.plan->lids->top;
+	w->life_time = (uint8_t)s->conf->packet_life_time;
+	w->port_state_change = d->sw.port_state_change;
+}
+
+static uint32_t
+switch_info_diff(const struct device *d, const struct switchinfo *w)
+{
+	uint32_t diff = (d->sw.linear_fdb_top != w->linear_fdb_top ? FIELD_FDB_TOP : 0) |
+			(d->sw.life_time != w->life_time ? FIELD_LIFE_TIME : 0);
+
+	return diff & ~d->ports[0].stubborn;
+}
+
+static bool
+switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	struct switchinfo w;
+
+	if (!d->push_switch_info)
+		return false;
+	d->push_switch_info = false;
+	switch_info_want(s, d, &w);
+	if (!switch_info_diff(d, &w) && !w.port_state_change)
+		return false;
+	r->method = MAD_SET;
+	r->attr_id = ATTR_SWITCH_INFO;
+	switchinfo_encode(&w, r->data);
+	return true;
+}
+
+static uint32_t
+port_mod(const struct device *d, unsigned n)
+{
+	return n | (d->extended && (n || d->info.node_type != NODE_SWITCH) ?
+		    PORTINFO_MOD_EXTENDED : 0);
+}
+
+static void
+set_port(const struct device *d, unsigned n, const struct portinfo *w, struct transact_request *r)
+{
+	r->method = MAD_SET;
+	r->attr_id = ATTR_PORT_INFO;
+	r->attr_mod = port_mod(d, n);
+	portinfo_encode(w, r->data);
+}
+
+static bool
+config_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
+{
+	struct portinfo want;
+	int n;
+
+	while ((n = bits_pop(&d->config)) >= 0) {
+		struct live_port *p = &d->ports[n];
+		uint32_t diff = push_port_want(s, p, &want);
+		bool reregister = push_port_wants_reregister(s, p);
+
+		p->flags &= (uint8_t)~LIVE_PORT_REFUSED;
+		if (!diff && !(reregister && p->info.state == PORT_ACTIVE))
+			continue;
+		if (reregister && want.state == PORT_ARMED)
+			p->flags |= LIVE_PORT_REREGISTER;	/* with the step to ACTIVE */
+		else
+			want.client_reregister = reregister;
+		set_port(d, (unsigned)n, &want, r);
+		*port = (unsigned)n;
+		return true;
+	}
+	return false;
+}
+
+static bool
+activate_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
+{
+	struct portinfo want;
+	int n;
+
+	while ((n = bits_pop(&d->activate)) >= 0) {
+		struct live_port *p = &d->ports[n];
+
+		if (p->info.state != PORT_ARMED || !push_port_counts(p) ||
+		    live_peer(p)->info.state < PORT_ARMED)
+			continue;
+		push_port_want(s, p, &want);
+		want.state = PORT_ACTIVE;
+		want.client_reregister = p->flags & LIVE_PORT_REREGISTER;
+		set_port(d, (unsigned)n, &want, r);
+		*port = (unsigned)n;
+		return true;
+	}
+	return false;
+}
+
+static bool
+reread_next(struct device *d, struct transact_request *r, unsigned *port)
+{
+	int n;
+
+	if (d->push_switch_info || (n = bits_pop(&d->recheck)) < 0)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_PORT_INFO;
+	r->attr_mod = port_mod(d, (unsigned)n);
+	*port = (unsigned)n;
+	return true;
+}
+
+static bool
+pkeys_next(struct device *d, struct transact_request *r, unsigned *port)
+{
+	uint16_t keys[32];
+	int n = bits_pop(&d->pkey_set);
+
+	if (n < 0)
+		return false;
+	push_want_pkeys(&d->ports[n], keys);
+	r->method = MAD_SET;
+	r->attr_id = ATTR_P_KEY_TABLE;
+	r->cookie = (uint64_t)n;
+	pkeys_encode(keys, r->data);
+	*port = (unsigned)n;
+	return true;
+}
+
+static bool
+step_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
+{
+	*port = d == s->topo.own ? s->topo.own_port : 0;
+	switch (s->push.step) {
+	case PUSH_READ_TABLES:
+		return read_next(d, r);
+	case PUSH_OWN_PORT:
+		return config_next(s, d, r, port);
+	case PUSH_DRAIN:
+		return table_next(s, d, r);
+	case PUSH_CONFIG:
+		return switch_info_next(s, d, r) || table_next(s, d, r) ||
+		       pkeys_next(d, r, port) || config_next(s, d, r, port) ||
+		       reread_next(d, r, port);
+	case PUSH_ACTIVATE:
+		return activate_next(s, d, r, port) || reread_next(d, r, port);
+	case PUSH_DRAIN_WAIT:
+	case PUSH_DONE:
+		break;
+	}
+	return false;
+}
+
+bool
+push_next(struct subnet *s, struct agent *a, struct transact_request *r)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	unsigned port = 0;
+
+	if (a->kind != AGENT_DEVICE || d->push_failed)
+		return false;
+	if (!step_next(s, d, r, &port)) {
+		if (s->push.step == PUSH_READ_TABLES)
+			read_settled(d);
+		else
+			table_settled(s, d);
+		return false;
+	}
+	if (r->method == MAD_SET)
+		s->push.sets++;
+	if (subnet_address(s, d, port, r)) {
+		d->inflight++;
+		return true;
+	}
+	d->push_failed = true;
+	return false;
+}
+
+/*
+ * Answers.
+ */
+static void
+tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t kept)
+{
+	struct live_port *p = &d->ports[n];
+
+	kept &= ~p->stubborn;
+	p->stubborn |= kept & ~(uint32_t)FIELD_STATE;
+	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
+		if (kept & FIELDS_FORWARDING & 1u << bit && bit != 15)
+			failure(s, d, "port %u keeps another %s than was set", n,
+				push_field_name(bit));
+}
+
+static void
+port_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	struct live_port *p = &d->ports[n];
+	struct portinfo got, want;
+	uint32_t set;
+
+	if (n > d->info.num_ports)
+		return;
+	portinfo_decode(&got, res->data);
+	set = push_port_want(s, p, &want);
+	if (s->push.step == PUSH_ACTIVATE) {
+		want.state = PORT_ACTIVE;
+		p->flags &= (uint8_t)~LIVE_PORT_REREGISTER;
+	}
+	p->info = got;
+	tell_kept(s, d, n, push_port_kept(&got, &want, set));
+}
+
+static void
+port_info_get(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	struct live_port *p = &d->ports[n];
+
+	if (n > d->info.num_ports)
+		return;
+	portinfo_decode(&p->info, res->data);
+	/* It came up (or went) between being read and the change bit being cleared. */
+	if (live_port_up(p) != (p->peer != NULL))
+		subnet_want_device(s, d->guid);
+}
+
+static void
+switch_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct switchinfo want, got;
+	uint32_t set;
+
+	switch_info_want(s, d, &want);
+	set = switch_info_diff(d, &want);
+	switchinfo_decode(&got, res->data);
+	d->sw = got;
+	d->sw.port_state_change = false;
+	set &= switch_info_diff(d, &want);
+	if (set & FIELD_FDB_TOP)
+		s->push.failed_tables++;
+	tell_kept(s, d, 0, set);
+}
+
+static void
+table_answer(struct device *d, const struct transact_result *res, bool ok)
+{
+	d->lft_inflight--;
+	if (!ok)
+		d->lft_failed = true;
+	else if (res->method == MAD_GET && d->lft_read)
+		memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
+		       LFT_BLOCK_LEN);
+}
+
+/* The device answered with an error status. */
+static void
+refused(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	char what[48] = "";
+
+	if (res->attr_id == ATTR_PORT_INFO && n <= d->info.num_ports) {
+		struct live_port *p = &d->ports[n];
+
+		/* Perhaps the link went, or came, meanwhile: what the port says now decides. */
+		if (res->method == MAD_SET) {
+			p->flags |= LIVE_PORT_REFUSED;
+			bits_set(&d->recheck, n);
+		}
+		snprintf(what, sizeof(what), " of port %u", n);
+	}
+	if (res->method == MAD_SET)
+		s->push.refused++;
+	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
+		s->push.failed_tables += res->method == MAD_SET;
+	failure(s, d, "refuses %s(%s)%s: status 0x%04x, %s", mad_method_name(res->method),
+		mad_attr_name(res->attr_id), what, res->mad_status,
+		mad_status_text(res->mad_status));
+}
+
+static void
+lost(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
+		s->push.failed_tables += s->push.step != PUSH_READ_TABLES;
+	if (!d->push_failed && res->error == ERR_TIMEOUT)
+		failure(s, d, "stopped answering while it was programmed");
+	d->push_failed = true;
+	subnet_want_device(s, d->guid);
+}
+
+static void
+answered(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct live_port *p;
+
+	switch (res->attr_id) {
+	case ATTR_PORT_INFO:
+		if (res->method == MAD_SET)
+			port_info_set(s, d, res);
+		else
+			port_info_get(s, d, res);
+		break;
+	case ATTR_SWITCH_INFO:
+		switch_info_set(s, d, res);
+		break;
+	case ATTR_P_KEY_TABLE: {
+		uint16_t keys[32];
+
+		p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
+		pkeys_decode(keys, res->data);
+		push_saw_pkeys(p, keys);
+		if (push_pkeys_differ(p))
+			failure(s, d, "port %u keeps another P_Key at index 0 than was set",
+				p->number);
+		break;
+	}
+	}
+}
+
+void
+push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+{
+	struct device *d = list_entry(a, struct device, agent);
+
+	if (a->kind != AGENT_DEVICE)
+		return;
+	d->inflight--;
+	if (res->attr_id == ATTR_LINEAR_FDB)
+		table_answer(d, res, !res->error && !res->mad_status);
+	if (res->error)
+		lost(s, d, res);
+	else if (res->mad_status)
+		refused(s, d, res);
+	else
+		answered(s, d, res);
+	if (s->push.step == PUSH_READ_TABLES)
+		read_settled(d);
+	else
+		table_settled(s, d);
+	if (!d->push_failed && !bits_empty(&d->recheck))
+		transact_ready(s->transact, &d->agent.target);
+}
+
+/*
+ * Steps.
+ */
+static void
+start_table(struct subnet *s, struct device *d)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	d->lft_next = d->lft_inflight = 0;
+	d->lft_failed = false;
+	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
+}
+
+static void
+start_config(struct subnet *s, struct device *d)
+{
+	bool is_switch = d->info.node_type == NODE_SWITCH;
+
+	start_table(s, d);
+	d->push_switch_info = is_switch;
+	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		if (is_switch && n && s->first_master_sweep && d->sw.port_state_change &&
+		    p->flags & LIVE_PORT_READ && !live_port_up(p))
+			bits_set(&d->recheck, n);
+		if (!is_switch && p->peer && push_pkeys_differ(p))
+			bits_set(&d->pkey_set, n);
+		if ((is_switch && !n) || push_port_counts(p))
+			bits_set(&d->config, n);
+	}
+}
+
+static void
+start_activate(struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].info.state == PORT_ARMED)
+			bits_set(&d->activate, n);
+}
+
+static void
+start_device(struct subnet *s, struct device *d)
+{
+	static const struct bits256 none;
+
+	d->config = d->activate = d->pkey_set = none;
+	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
+		d->recheck = none;
+	if (d->silent || !d->complete || d->push_failed)
+		return;
+	switch (s->push.step) {
+	case PUSH_OWN_PORT:
+		if (d != s->topo.own)
+			return;
+		bits_set(&d->config, s->topo.own_port);
+		break;
+	case PUSH_DRAIN:
+		start_table(s, d);
+		break;
+	case PUSH_CONFIG:
+		start_config(s, d);
+		break;
+	case PUSH_ACTIVATE:
+		start_activate(d);
+		break;
+	default:
+		return;
+	}
+	transact_ready(s->transact, &d->agent.target);
+}
+
+void
+push_drain_waited(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (s->stage == SUBNET_PUSH && s->push.step == PUSH_DRAIN_WAIT)
+		push_step_start(s, PUSH_CONFIG);
+}
+
+/* How long a packet may live in the fabric: 4.096 us x 2^LifeTimeValue a switch (IBA 18.2.5.4),
+ * bounded to what an administrator would wait for. */
+static monotime
+packet_lifetime(const struct subnet *s)
+{
+	monotime t = USEC(4096) / 1000 << s->conf->packet_life_time;
+
+	return t < SEC(3) ? t : SEC(3);
+}
+
+/* After the last step: ports that should be ACTIVE by now. */
+static void
+verify_ports(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports && !d->silent; n++) {
+			struct live_port *p = &d->ports[n];
+
+			if (d->push_failed || !push_port_counts(p) ||
+			    (p->info.state == PORT_ACTIVE &&
+			     !(p->stubborn & FIELDS_FORWARDING & ~(uint32_t)FIELD_FDB_TOP)))
+				continue;
+			s->push.failed_ports++;
+			if (!s->push.first_failure[0])
+				failure(s, d, "port %u stays %s", n,
+					port_state_name(p->info.state));
+			subnet_want_device(s, d->guid);
+		}
+	}
+}
+
+static void
+push_end(struct subnet *s)
+{
+	s->push.step = PUSH_DONE;
+	verify_ports(s);
+	if (s->push.drain)
+		for (uint32_t i = 0; i < s->push.plan->fabric->nswitches; i++)
+			plan_row_unref(s->push.drain[i]);
+	mem_free(s->push.drain);
+	s->push.drain = NULL;
+	subnet_push_done(s);
+}
+
+static void
+push_step_start(struct subnet *s, enum push_step step)
+{
+	if (step == PUSH_DRAIN && !s->push.drain)
+		step = PUSH_CONFIG;
+	s->push.step = step;
+	if (step == PUSH_DRAIN_WAIT) {
+		loop_timer_set(s->drain_timer, packet_lifetime(s));
+		return;
+	}
+	list_each(it, &s->topo.devices)
+		start_device(s, list_entry(it, struct device, all));
+	if (transact_is_idle(s->transact))
+		push_idle(s);
+}
+
+void
+push_idle(struct subnet *s)
+{
+	switch (s->push.step) {
+	case PUSH_READ_TABLES:
+		s->push.step = PUSH_DONE;
+		subnet_push_done(s);
+		break;
+	case PUSH_OWN_PORT:
+		push_step_start(s, PUSH_DRAIN);
+		break;
+	case PUSH_DRAIN:
+		push_step_start(s, PUSH_DRAIN_WAIT);
+		break;
+	case PUSH_CONFIG:
+		push_step_start(s, PUSH_ACTIVATE);
+		break;
+	case PUSH_ACTIVATE:
+		push_end(s);
+		break;
+	case PUSH_DRAIN_WAIT:
+	case PUSH_DONE:
+		break;
+	}
+}
+
+void
+push_start(struct subnet *s, struct plan *plan, struct plan_row **drain)
+{
+	plan_unref(s->push.plan);
+	memset(&s->push, 0, sizeof(s->push));
+	s->push.plan = plan;
+	s->push.drain = drain;
+	s->push.started = loop_now(s->env.loop);
+	list_each(it, &s->topo.devices)
+		list_entry(it, struct device, all)->push_failed = false;
+	push_step_start(s, PUSH_OWN_PORT);
+}
+
+/*
+ * Tables of a fabric that already forwards.
+ */
+static bool
+has_unknown_table(const struct device *d)
+{
+	if (d->info.node_type != NODE_SWITCH || d->silent || !d->complete || d->lft_trusted ||
+	    !d->sw.linear_fdb_top)
+		return false;
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].peer && d->ports[n].info.state >= PORT_ARMED)
+			return true;
+	return false;
+}
+
+bool
+push_needs_tables(struct subnet *s)
+{
+	list_each(it, &s->topo.devices)
+		if (has_unknown_table(list_entry(it, struct device, all)))
+			return true;
+	return false;
+}
+
+void
+push_start_reading(struct subnet *s)
+{
+	plan_unref(s->push.plan);
+	memset(&s->push, 0, sizeof(s->push));
+	s->push.step = PUSH_READ_TABLES;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->push_failed = false;
+		if (!has_unknown_table(d))
+			continue;
+		d->lft_next = d->lft_inflight = 0;
+		d->lft_failed = false;
+		plan_row_unref(d->lft_read);
+		d->lft_read = plan_row_new(d->sw.linear_fdb_top);
+		transact_ready(s->transact, &d->agent.target);
+	}
+}
+
+struct plan *
+push_shadow_plan(struct subnet *s, const struct fabric *f)
+{
+	struct plan *p = plan_new(f);
+	bool any = false;
+
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+		uint32_t sw = d->fabric_node == FABRIC_NONE ? FABRIC_NONE :
+			      f->nodes[d->fabric_node].sw;
+
+		if (sw == FABRIC_NONE || !d->lft)
+			continue;
+		p->rows[sw] = plan_row_ref(d->lft);
+		p->fixed[sw] = d->silent;
+		any |= d->lft_trusted || d->silent;
+	}
+	if (any)
+		return p;
+	plan_unref(p);
+	return NULL;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a subnet says of itself: roles, stages and counts as they are now, and the warnings that an
+ * administrator should see to, the gravest first.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LISTED_DEVICES 8	/* of one kind of warning */
+
+static void
+warn(struct subnet_status *st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+warn(struct subnet_status *st, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (st->nwarnings == STATUS_MAX_WARNINGS) {
+		st->more_warnings++;
+		return;
+	}
+	va_start(ap, fmt);
+	vsnprintf(st->warnings[st->nwarnings++], sizeof(st->warnings[0]), fmt, ap);
+	va_end(ap);
+}
+
+/* One line a field, however many ports keep another value. */
+static void
+warn_stubborn(struct subnet *s, struct subnet_status *st)
+{
+	uint32_t ports[FIELD_COUNT] = {0};
+	const struct device *first[FIELD_COUNT] = {0};
+	char text[DEVICE_TEXT_SIZE];
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 0; n <= d->info.num_ports; n++) {
+			uint32_t kept = d->ports[n].stubborn;
+
+			for (unsigned bit = 0; kept && bit < FIELD_COUNT; bit++) {
+				if (!(kept & 1u << bit))
+					continue;
+				ports[bit]++;
+				if (!first[bit])
+					first[bit] = d;
+			}
+		}
+	}
+	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
+		if (ports[bit])
+			warn(st, "%u ports answer success but keep another %s than was set (the "
+			     "first is on %s)", ports[bit], push_field_name(bit),
+			     device_text(text, first[bit], s->env.names));
+}
+
+static void
+warn_silent(struct subnet *s, struct subnet_status *st)
+{
+	char text[DEVICE_TEXT_SIZE];
+	uint32_t unanswered = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (d->silent && ++st->silent <= LISTED_DEVICES)
+			warn(st, "%s does not answer though its cable is up",
+			     device_text(text, d, s->env.names));
+		for (unsigned n = 1; n <= d->info.num_ports; n++) {
+			if (!(d->ports[n].flags & LIVE_PORT_UNANSWERED) || d->ports[n].peer)
+				continue;
+			st->silent++;
+			if (++unanswered <= LISTED_DEVICES)
+				warn(st, "nobody answers behind port %u of %s though the link is up",
+				     n, device_text(text, d, s->env.names));
+		}
+	}
+	if (st->silent > LISTED_DEVICES)
+		warn(st, "%u devices in all do not answer: `weft show nodes --silent` lists them",
+		     st->silent);
+}
+
+static void
+warn_all(struct subnet *s, struct subnet_status *st)
+{
+	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
+		warn(st, "%s", s->why_not);
+	if (s->plan && s->plan->reason[0])
+		warn(st, "engine %s runs instead of %s: %s", s->plan->engine_running,
+		     s->plan->engine_requested, s->plan->reason);
+	if (s->duplicates)
+		warn(st, "%u devices claim a GUID that is in use and are left out: see `weft show "
+		     "events`", s->duplicates);
+	if (s->plan && s->plan->check.cut_off)
+		warn(st, "%llu pairs of hosts are joined by no cables",
+		     (unsigned long long)s->plan->check.cut_off);
+	warn_silent(s, st);
+	warn_stubborn(s, st);
+	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
+		char text[200];
+
+		if (s->peers[i].state == SM_MASTER)
+			warn(st, "another subnet manager claims to be master too: %s",
+			     peers_text(s, &s->peers[i], text, sizeof(text)));
+	}
+}
+
+static const char *
+state_name(const struct subnet *s)
+{
+	switch (s->stage) {
+	case SUBNET_WAITING:
+		return "waiting for port";
+	case SUBNET_SWEEP:
+		return s->up ? "up" : "discovering";
+	case SUBNET_ROUTE:
+		return s->up ? "up" : "routing";
+	case SUBNET_PUSH:
+		return s->up ? "up" : "programming";
+	case SUBNET_IDLE:
+	case SUBNET_POLL:
+		break;
+	}
+	if (s->role == ROLE_STANDBY)
+		return "standby";
+	if (s->role == ROLE_WAITING)
+		return "waiting for port";
+	return s->up && !s->push_incomplete ? "up" : "degraded";
+}
+
+void
+subnet_status(struct subnet *s, struct subnet_status *st)
+{
+	static const char *const roles[] = {"waiting", "discovering", "standby", "master"};
+	const struct plan *p = s->plan;
+
+	*st = s->st;
+	snprintf(st->name, sizeof(st->name), "%s", s->conf->name);
+	if (s->port && s->port->up) {
+		snprintf(st->port, sizeof(st->port), "%s", s->port->id.name);
+		st->port_guid = s->port->id.guid;
+	}
+	st->priority = (uint8_t)s->conf->priority;
+	st->role = roles[s->role];
+	st->state = state_name(s);
+	st->up = s->up;
+	snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
+		 s->conf->routing.engines[0]);
+	if (p) {
+		const struct fabric *f = p->fabric;
+
+		snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
+			 p->engine_requested);
+		snprintf(st->engine_running, sizeof(st->engine_running), "%s", p->engine_running);
+		snprintf(st->reason, sizeof(st->reason), "%s", p->reason);
+		st->nodes = f->nnodes;
+		st->switches = f->nswitches;
+		st->hosts = f->ncas;
+		st->links = f->nlinks;
+		st->top_lid = p->lids->top;
+		if (f->sm_port != FABRIC_NONE)
+			st->sm_lid = p->lids->base[f->sm_port];
+	}
+	if (s->transact) {
+		const struct transact_counters *c = transact_counters(s->transact);
+
+		st->mads_sent = c->sent_total;
+		st->mads_timed_out = c->timed_out;
+		st->mads_malformed += c->malformed;
+		st->mads_unsolicited += c->unsolicited;
+		st->mads_refused = c->refused;
+	}
+	warn_all(s, st);
+}

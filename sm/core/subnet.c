@@ -1,0 +1,800 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stages of one subnet, and who may act when.
+ *
+ *   WAITING --port up--> SWEEP --master--> (PUSH: read tables) --> ROUTE --> PUSH --> IDLE
+ *      ^                   |  \--another is master--> POLL <--timer--.         |
+ *      +----port lost------+                           \______________/        |
+ *                          ^----- timer, trap, SIGHUP, reroute, loss ----------+
+ *
+ * The transaction engine calls next()/done() for whichever stage runs; a stage ends when nothing is
+ * under way (idle()). Events that arrive meanwhile are collected in `wanted` and `dirty` and start
+ * the next sweep. No Set leaves before discovery has ended and mastership is decided, no table before
+ * the proof, no ACTIVE before the tables.
+ */
+#include "sm/core/subnet.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/core/planner.h"
+#include "sm/core/subnet_i.h"
+
+#define SETTLE MSEC(10)			/* events of one instant become one sweep */
+#define PORT_DOWN_POLL SEC(1)
+#define RETRY_FIRST MSEC(500)
+#define RETRY_MAX SEC(60)
+#define OUTCOME_TRIES 3			/* incomplete pushes after which --once gives up */
+
+static void
+begin(void *subnet);
+
+void
+subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint64_t guid,
+	     unsigned port, const char *fmt, ...)
+{
+	struct event ev = {
+		.type = type, .level = level, .guid = guid, .port = (uint8_t)port,
+		.wall = loop_wall(s->env.loop),
+	};
+	va_list ap;
+
+	snprintf(ev.subnet, sizeof(ev.subnet), "%s", s->conf->name);
+	va_start(ap, fmt);
+	vsnprintf(ev.text, sizeof(ev.text), fmt, ap);
+	va_end(ap);
+	event_add(s->env.events, &ev);
+}
+
+void
+subnet_changed(struct subnet *s)
+{
+	if (s->env.changed)
+		s->env.changed(s->env.arg, s);
+}
+
+static void
+set_stage(struct subnet *s, enum subnet_stage stage)
+{
+	s->stage = stage;
+	subnet_changed(s);
+}
+
+static void
+set_role(struct subnet *s, enum subnet_role role, const char *why)
+{
+	static const char *const names[] = {"waiting", "discovering", "standby", "master"};
+	struct error e;
+	bool announce = role != ROLE_WAITING;
+
+	if (s->role == role)
+		return;
+	s->role = role;
+	if (role == ROLE_MASTER)
+		s->first_master_sweep = true;
+	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
+		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",
+		     names[role], why[0] ? ": " : "", why);
+	if (announce != s->issm && s->port && s->port->up) {
+		if (port_set_issm(s->port, announce, &e))
+			subnet_event(s, EVENT_PORT, LOG_L_WARNING, s->port->id.guid, 0,
+				     "the port cannot announce a subnet manager: %s", e.text);
+		else
+			s->issm = announce;
+	}
+	subnet_changed(s);
+}
+
+static void
+not_up(struct subnet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+not_up(struct subnet *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s->why_not, sizeof(s->why_not), fmt, ap);
+	va_end(ap);
+	s->up = false;
+}
+
+/* A waiting reroute command gets its answer. */
+static void
+reroute_answer(struct subnet *s, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void
+reroute_answer(struct subnet *s, int err, const char *fmt, ...)
+{
+	void (*fn)(void *, int, const char *) = s->reroute_done;
+	char text[1600];
+	va_list ap;
+
+	if (!fn)
+		return;
+	s->reroute_done = NULL;
+	s->reroute_dry = false;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fn(s->reroute_arg, err, text);
+}
+
+/*
+ * The transaction engine's questions, handed to the stage that runs.
+ */
+bool
+subnet_address(struct subnet *s, const struct device *d, unsigned port, struct transact_request *r)
+{
+	int hops = d ? topo_path(&s->topo, d, port, s->scratch_path) : 0;
+
+	if (hops < 0)
+		return false;
+	r->path = s->scratch_path;
+	r->hops = (uint8_t)hops;
+	r->m_key = s->conf->m_key;
+	return true;
+}
+
+static struct agent *
+agent_of(struct transact_target *t)
+{
+	return list_entry(t, struct agent, target);
+}
+
+static bool
+on_next(void *arg, struct transact_target *t, struct transact_request *r)
+{
+	struct subnet *s = arg;
+
+	switch (s->stage) {
+	case SUBNET_SWEEP:
+		return sweep_next(s, agent_of(t), r);
+	case SUBNET_PUSH:
+		return push_next(s, agent_of(t), r);
+	case SUBNET_POLL:
+		return peers_next(s, agent_of(t), r);
+	default:
+		return false;
+	}
+}
+
+static void
+on_done(void *arg, struct transact_target *t, const struct transact_result *res)
+{
+	struct subnet *s = arg;
+
+	switch (s->stage) {
+	case SUBNET_SWEEP:
+		sweep_done(s, agent_of(t), res);
+		break;
+	case SUBNET_PUSH:
+		push_done(s, agent_of(t), res);
+		break;
+	case SUBNET_POLL:
+		peers_done(s, agent_of(t), res);
+		break;
+	default:
+		if (agent_of(t)->kind == AGENT_DEVICE)
+			list_entry(agent_of(t), struct device, agent)->inflight = 0;
+	}
+}
+
+static void
+poll_ended(struct subnet *s)
+{
+	set_stage(s, SUBNET_IDLE);
+	if (s->wanted != SWEEP_NONE)
+		loop_timer_set(s->soon, SETTLE);
+	else
+		loop_timer_set(s->timer, s->conf->standby_poll);
+}
+
+static void
+on_idle(void *arg)
+{
+	struct subnet *s = arg;
+
+	switch (s->stage) {
+	case SUBNET_SWEEP:
+		sweep_idle(s);
+		break;
+	case SUBNET_PUSH:
+		push_idle(s);
+		break;
+	case SUBNET_POLL:
+		poll_ended(s);
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * Wanting sweeps.
+ */
+static void
+arm(struct subnet *s, monotime delay)
+{
+	if (s->stage == SUBNET_IDLE && !loop_timer_pending(s->soon))
+		loop_timer_set(s->soon, delay);
+}
+
+void
+subnet_want_sweep(struct subnet *s, enum sweep_kind kind)
+{
+	if (kind > s->wanted)
+		s->wanted = kind;
+	arm(s, SETTLE);
+}
+
+void
+subnet_want_device(struct subnet *s, uint64_t node_guid)
+{
+	if (s->role != ROLE_MASTER)
+		return;
+	map_set(&s->dirty, node_guid, 0);
+	subnet_want_sweep(s, SWEEP_PARTIAL);
+}
+
+static monotime
+retry_delay(const struct subnet *s)
+{
+	monotime d = RETRY_FIRST;
+
+	for (unsigned i = 1; i < s->failures && d < RETRY_MAX; i++)
+		d *= 2;
+	return d < RETRY_MAX ? d : RETRY_MAX;
+}
+
+/* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
+static void
+rest(struct subnet *s)
+{
+	set_stage(s, SUBNET_IDLE);
+	if (s->role == ROLE_STANDBY) {
+		loop_timer_set(s->timer, s->conf->standby_poll);
+	} else if (s->conf->sweep_interval > 0) {
+		loop_timer_set(s->timer, s->conf->sweep_interval);
+	}
+	if (s->wanted != SWEEP_NONE || s->want_route)
+		loop_timer_set(s->soon, s->failures ? retry_delay(s) : SETTLE);
+}
+
+static void
+begin(void *subnet)
+{
+	struct subnet *s = subnet;
+	enum sweep_kind kind = s->wanted;
+
+	if (s->stage != SUBNET_IDLE || !s->port || !s->port->up)
+		return;
+	loop_timer_cancel(s->soon);
+	loop_timer_cancel(s->timer);
+	if (kind == SWEEP_NONE)
+		kind = SWEEP_PARTIAL;
+	if (s->role != ROLE_MASTER || !s->plan)
+		kind = SWEEP_HEAVY;
+	if (s->role == ROLE_WAITING)
+		set_role(s, ROLE_DISCOVERING, "");
+	s->wanted = SWEEP_NONE;
+	set_stage(s, SUBNET_SWEEP);
+	sweep_start(s, kind);
+}
+
+static void
+on_timer(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (s->stage != SUBNET_IDLE)
+		return;
+	if (s->role == ROLE_STANDBY) {
+		set_stage(s, SUBNET_POLL);
+		peers_poll(s);
+		if (transact_is_idle(s->transact))
+			poll_ended(s);
+		return;
+	}
+	if (s->wanted < SWEEP_LIGHT)
+		s->wanted = SWEEP_LIGHT;
+	begin(s);
+}
+
+/*
+ * Ends of stages.
+ */
+static void
+own_port_down(struct subnet *s, const char *why)
+{
+	bool told = s->role == ROLE_WAITING && !strcmp(s->why_not, why);
+
+	if (!told) {
+		not_up(s, "%s", why);
+		subnet_event(s, EVENT_PORT, LOG_L_WARNING, s->port->id.guid, s->port->id.number,
+			     "%s", why);
+		set_role(s, ROLE_WAITING, "");
+	}
+	s->wanted = SWEEP_HEAVY;
+	set_stage(s, SUBNET_IDLE);
+	loop_timer_set(s->soon, PORT_DOWN_POLL);
+}
+
+/* What keeps our own port from being used, or NULL. */
+static bool
+own_port_problem(struct subnet *s, char *why, size_t size)
+{
+	const struct device *own = s->topo.own;
+	const struct live_port *p = own ? &own->ports[s->topo.own_port] : NULL;
+
+	if (!own) {
+		snprintf(why, size, "port %s does not answer its own subnet management agent",
+			 s->port->id.name);
+		return true;
+	}
+	if (own->info.node_type == NODE_SWITCH || live_port_up(p))
+		return false;
+	snprintf(why, size, "port %s is down: connect its cable, or name another port in "
+		 "`subnets[].port`", s->port->id.name);
+	return true;
+}
+
+static void
+stand_by(struct subnet *s)
+{
+	char text[200];
+	bool news = s->role != ROLE_STANDBY;
+
+	peers_text(s, &s->master, text, sizeof(text));
+	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
+	not_up(s, "another subnet manager is in charge: %s", text);
+	s->poll_failures = 0;
+	if (news)
+		set_role(s, ROLE_STANDBY, s->why_not);
+	rest(s);
+}
+
+static void
+finish_sweep(struct subnet *s, bool programmed)
+{
+	struct subnet_status *st = &s->st;
+
+	st->sweeps++;
+	st->last_sweep_wall = loop_wall(s->env.loop);
+	st->last_sweep_ms = (double)(loop_now(s->env.loop) - s->sweep.started) / 1e6;
+	if (!programmed)
+		st->route_ms = st->check_ms = st->program_ms = 0;
+}
+
+static void
+route(struct subnet *s)
+{
+	const struct fabric *f = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+
+	s->want_route = false;
+	set_stage(s, SUBNET_ROUTE);
+	planner_start(s, f, false);
+	fabric_unref(f);
+}
+
+void
+subnet_sweep_done(struct subnet *s)
+{
+	char why[256];
+
+	s->st.discover_ms = (double)(loop_now(s->env.loop) - s->sweep.started) / 1e6;
+	if (own_port_problem(s, why, sizeof(why))) {
+		own_port_down(s, why);
+		return;
+	}
+	if (s->role != ROLE_MASTER) {
+		if (!peers_elect(s)) {
+			stand_by(s);
+			return;
+		}
+		set_role(s, ROLE_MASTER, "");
+	}
+	if (s->plan && !s->sweep.changed && !s->want_route && !s->push_incomplete &&
+	    !s->first_master_sweep) {
+		finish_sweep(s, false);
+		if (s->reroute_done)
+			reroute_answer(s, 0, "nothing has changed");
+		rest(s);
+		return;
+	}
+	if (push_needs_tables(s)) {
+		set_stage(s, SUBNET_PUSH);
+		push_start_reading(s);
+		return;
+	}
+	route(s);
+}
+
+static void
+publish(struct subnet *s, struct plan *plan)
+{
+	plan_unref(s->plan);
+	s->plan = plan_ref(plan);
+	s->st.route_ms = (double)plan->route_us / 1e3;
+	s->st.check_ms = (double)plan->check_us / 1e3;
+}
+
+static void
+tell_engine(struct subnet *s, const struct plan *plan)
+{
+	bool news = !s->plan || strcmp(s->plan->engine_running, plan->engine_running) ||
+		    strcmp(s->plan->reason, plan->reason);
+
+	if (news && plan->reason[0])
+		subnet_event(s, EVENT_FALLBACK, LOG_L_WARNING, 0, 0,
+			     "engine %s runs instead of %s: %s", plan->engine_running,
+			     plan->engine_requested, plan->reason);
+}
+
+static void
+route_refused(struct subnet *s, struct plan_job *job)
+{
+	s->unrouted = true;
+	not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
+	       s->plan ? " and the old tables stay" : "", job->why.text);
+	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
+	finish_sweep(s, false);
+	s->engine_override[0] = '\0';
+	reroute_answer(s, ERR_REFUSED, "%s", job->why.text);
+	rest(s);
+}
+
+static void
+rehearsed(struct subnet *s, const struct plan_job *job)
+{
+	s->engine_override[0] = '\0';
+	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
+		       "unreachable pair, no loop, no credit loop",
+		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
+		       job->union_cycle[0] ? "; old and new tables together could deadlock, so "
+		       "changed entries would drop packets for a moment" : "",
+		       job->plan->reason[0] ? " (not the engine asked for)" : "");
+	rest(s);
+}
+
+void
+subnet_route_done(struct subnet *s)
+{
+	struct plan_job *job = s->job;
+	struct plan_row **drain = job->drain;
+
+	s->job = NULL;
+	if (s->stage != SUBNET_ROUTE) {
+		/* The port went while the worker ran. */
+		planner_free_job(job);
+		return;
+	}
+	if (job->dry_run && !job->error) {
+		rehearsed(s, job);
+		planner_free_job(job);
+		return;
+	}
+	if (job->error) {
+		route_refused(s, job);
+		planner_free_job(job);
+		return;
+	}
+	if (job->union_cycle[0])
+		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together could "
+			     "deadlock: entries that change drop packets for the packet lifetime");
+	tell_engine(s, job->plan);
+	s->unrouted = false;
+	job->drain = NULL;
+	publish(s, job->plan);
+	set_stage(s, SUBNET_PUSH);
+	push_start(s, plan_ref(job->plan), drain);
+	planner_free_job(job);
+}
+
+static void
+tell_up(struct subnet *s)
+{
+	const struct fabric *f = s->plan->fabric;
+	const struct subnet_status *st = &s->st;
+	char took[DURATION_TEXT_SIZE];
+
+	duration_text(took, loop_now(s->env.loop) - s->sweep.started);
+	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
+		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery %.0f ms, "
+		     "routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so far)",
+		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
+		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
+		     st->check_ms, st->program_ms,
+		     (unsigned long long)transact_counters(s->transact)->sent_total);
+}
+
+static void
+push_verdict(struct subnet *s)
+{
+	const struct push *p = &s->push;
+
+	s->push_incomplete = p->failed_tables || p->failed_ports || p->refused;
+	s->failures = s->push_incomplete ? s->failures + 1 : 0;
+	if (p->failed_tables) {
+		not_up(s, "tables could not be written: %s", p->first_failure);
+		s->wanted = s->wanted < SWEEP_LIGHT ? SWEEP_LIGHT : s->wanted;
+		return;
+	}
+	s->up = true;
+	if (s->push_incomplete)
+		snprintf(s->why_not, sizeof(s->why_not), "%u ports are not as they should be: %s",
+			 p->failed_ports, p->first_failure);
+	else
+		s->why_not[0] = '\0';
+	if (!s->st.up_ms)
+		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
+}
+
+void
+subnet_push_done(struct subnet *s)
+{
+	if (!s->push.plan) {
+		/* Only tables were read: the reading step has no plan. */
+		route(s);
+		return;
+	}
+	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
+	s->first_master_sweep = false;
+	push_verdict(s);
+	finish_sweep(s, true);
+	if (s->up && (s->push.sets || s->reroute_done || s->st.sweeps == 1))
+		tell_up(s);
+	if (s->up)
+		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
+			       s->plan->engine_running, s->push.entries, s->push.blocks);
+	else
+		reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
+	rest(s);
+}
+
+/*
+ * Our own port.
+ */
+static void
+lose_everything(struct subnet *s)
+{
+	loop_timer_cancel(s->timer);
+	loop_timer_cancel(s->soon);
+	loop_timer_cancel(s->level_timer);
+	loop_timer_cancel(s->drain_timer);
+	s->stage = SUBNET_WAITING;
+	topo_cancel(&s->topo, s->transact);
+	transact_cancel(s->transact, &s->own.target);
+	topo_free(&s->topo);
+	map_clear(&s->dirty);
+	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
+		list_init(&s->sweep.level[i].probes);
+}
+
+static void
+on_receive(void *arg, const struct port_mad *m)
+{
+	struct subnet *s = arg;
+
+	if (s->transact)
+		transact_receive(s->transact, m);
+}
+
+static void
+watch_node(void *arg, const struct device *d, bool up)
+{
+	struct subnet *s = arg;
+	char text[DEVICE_TEXT_SIZE];
+
+	if (s->plan)
+		subnet_event(s, up ? EVENT_NODE_UP : EVENT_NODE_DOWN,
+			     up ? LOG_L_NOTICE : LOG_L_WARNING, d->guid, 0, "%s %s",
+			     device_text(text, d, s->env.names), up ? "appeared" : "is gone");
+}
+
+static void
+watch_link(void *arg, const struct live_port *a, const struct live_port *b, bool up)
+{
+	struct subnet *s = arg;
+	char one[DEVICE_TEXT_SIZE], two[DEVICE_TEXT_SIZE];
+
+	if (s->plan)
+		subnet_event(s, up ? EVENT_LINK_UP : EVENT_LINK_DOWN,
+			     up ? LOG_L_NOTICE : LOG_L_WARNING, a->device->guid, a->number,
+			     "link %s port %u to %s port %u is %s",
+			     device_text(one, a->device, s->env.names), a->number,
+			     device_text(two, b->device, s->env.names), b->number,
+			     up ? "up" : "down");
+}
+
+static void
+make_transact(struct subnet *s)
+{
+	struct transact_options o = {
+		.window_start = s->conf->max_smps < 64 ? s->conf->max_smps : 64,
+		.window_max = s->conf->max_smps,
+		.target_max = s->conf->max_smps_per_device,
+		.retries = s->conf->retries,
+		.timeout = s->conf->timeout,
+		.timeout_min = s->conf->timeout < MSEC(50) ? s->conf->timeout : MSEC(50),
+	};
+	struct transact_ops ops = {
+		.next = on_next, .done = on_done, .idle = on_idle, .request = notice_request,
+		.arg = s,
+	};
+
+	s->transact = transact_new(s->env.loop, s->port, &o, &ops);
+	topo_init(&s->topo);
+	s->topo.watch = (struct topo_watch){.node = watch_node, .link = watch_link, .arg = s};
+}
+
+static void
+on_port(void *arg, bool up, const char *why)
+{
+	struct subnet *s = arg;
+
+	s->port_tried = true;
+	if (up) {
+		subnet_event(s, EVENT_PORT, LOG_L_NOTICE, s->port->id.guid, s->port->id.number,
+			     "port %s is in use: %s", s->port->id.name, why);
+		if (!s->transact)
+			make_transact(s);
+		s->issm = false;
+		s->wanted = SWEEP_HEAVY;
+		not_up(s, "discovering");
+		set_stage(s, SUBNET_IDLE);
+		begin(s);
+		return;
+	}
+	not_up(s, "%s", why);
+	subnet_event(s, EVENT_PORT, LOG_L_WARNING, 0, 0, "no port to work with: %s", why);
+	if (s->transact)
+		lose_everything(s);
+	s->issm = false;
+	reroute_answer(s, ERR_CLOSED, "%s", why);
+	set_role(s, ROLE_WAITING, "");
+	set_stage(s, SUBNET_WAITING);
+}
+
+/*
+ * Life.
+ */
+struct subnet *
+subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subnet_open_fn open,
+	   void *open_arg, struct error *e)
+{
+	struct subnet *s = mem_zalloc(sizeof(*s));
+	struct port_events events = {.receive = on_receive, .state = on_port, .arg = s};
+
+	s->env = *env;
+	s->conf = conf;
+	s->open = open;
+	s->open_arg = open_arg;
+	s->born = loop_now(env->loop);
+	s->stage = SUBNET_WAITING;
+	topo_init(&s->topo);
+	sweep_init(s);
+	lids_load(s);
+	not_up(s, "starting");
+	s->timer = loop_timer_new(env->loop, on_timer, s);
+	s->soon = loop_timer_new(env->loop, begin, s);
+	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
+	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
+	s->port = open(open_arg, env->loop, conf->port, &events, e);
+	if (!s->port) {
+		subnet_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void
+subnet_free(struct subnet *s)
+{
+	struct error e;
+
+	if (!s)
+		return;
+	reroute_answer(s, ERR_CLOSED, "the daemon ends");
+	if (s->job)
+		s->job->s = NULL;
+	if (s->transact) {
+		lose_everything(s);
+		transact_free(s->transact);
+	}
+	if (s->port && s->issm)
+		port_set_issm(s->port, false, &e);
+	port_close(s->port);
+	loop_timer_free(s->timer);
+	loop_timer_free(s->soon);
+	loop_timer_free(s->level_timer);
+	loop_timer_free(s->drain_timer);
+	plan_unref(s->push.plan);
+	plan_unref(s->plan);
+	lids_free(&s->lids);
+	map_free(&s->dirty);
+	mem_free(s);
+}
+
+void
+subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,
+		 enum config_stage stage)
+{
+	s->conf = conf;
+	s->env.names = names;
+	if (stage <= STAGE_PUSH)
+		push_forget_stubborn(s);
+	if (stage <= STAGE_DISCOVER) {
+		subnet_want_sweep(s, SWEEP_HEAVY);
+	} else if (stage <= STAGE_PUSH) {
+		s->want_route = true;
+		arm(s, SETTLE);
+	}
+}
+
+void
+subnet_sweep(struct subnet *s)
+{
+	s->failures = 0;
+	subnet_want_sweep(s, SWEEP_HEAVY);
+}
+
+/* A rehearsal or a plain reroute needs no sweep: route what is known. */
+static void
+reroute_now(struct subnet *s, bool dry_run)
+{
+	const struct fabric *f = dry_run ? fabric_ref(s->plan->fabric) :
+				 topo_snapshot(&s->topo, s->env.names, ++s->generation);
+
+	loop_timer_cancel(s->timer);
+	set_stage(s, SUBNET_ROUTE);
+	planner_start(s, f, dry_run);
+	fabric_unref(f);
+}
+
+int
+subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
+	       void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
+{
+	if (s->role != ROLE_MASTER || !s->plan)
+		return error_set(e, ERR_REFUSED, "subnet %s cannot be routed now: %s", s->conf->name,
+				 s->why_not);
+	if (s->reroute_done || s->stage != SUBNET_IDLE)
+		return error_set(e, ERR_BUSY, "subnet %s is being swept or routed right now: try "
+				 "again when `weft wait` returns", s->conf->name);
+	s->reroute_done = done;
+	s->reroute_arg = arg;
+	s->reroute_dry = dry_run;
+	snprintf(s->engine_override, sizeof(s->engine_override), "%s", engine ? engine : "");
+	if (!full || dry_run) {
+		reroute_now(s, dry_run);
+		return 0;
+	}
+	s->want_route = true;
+	subnet_want_sweep(s, SWEEP_HEAVY);
+	return 0;
+}
+
+const struct plan *
+subnet_plan(struct subnet *s)
+{
+	return s->plan ? plan_ref(s->plan) : NULL;
+}
+
+int
+subnet_outcome(const struct subnet *s, struct error *why)
+{
+	if (s->stage == SUBNET_SWEEP || s->stage == SUBNET_ROUTE || s->stage == SUBNET_PUSH)
+		return 0;
+	if (s->up && !s->push_incomplete)
+		return 1;
+	error_set(why, ERR_REFUSED, "%s", s->why_not);
+	if (s->stage == SUBNET_WAITING)
+		return s->port_tried ? -1 : 0;
+	if (s->push_incomplete && s->failures < OUTCOME_TRIES)
+		return 0;
+	return s->role == ROLE_STANDBY || s->role == ROLE_WAITING || s->unrouted ||
+	       s->push_incomplete ? -1 : 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_SUBNET_H
+#define CORE_SUBNET_H
+
+#include "sm/conf/config.h"
+#include "sm/fabric/event.h"
+#include "sm/fabric/plan.h"
+#include "sm/fabric/status.h"
+#include "sm/port/port.h"
+#include "sm/store/store.h"
+
+/*
+ * One subnet: its port, live model, published plan and stage. Everything live hangs here; a daemon
+ * may hold several. All functions run on the loop's thread.
+ */
+struct subnet;
+
+/* What the owner lends; all borrowed, and outlive the subnet. */
+struct subnet_env {
+	struct loop *loop;
+	struct store *store;
+	struct event_ring *events;
+	const struct name_map *names;		/* may be NULL */
+	unsigned threads;			/* for routing and proof; 0: one per core */
+	/* Called whenever status changed in a way worth showing (stage, role, up). May be NULL. */
+	void (*changed)(void *arg, struct subnet *s);
+	void *arg;
+};
+
+/* Opens the transport; port_events are the subnet's. */
+typedef struct port *(*subnet_open_fn)(void *arg, struct loop *l, const char *selector,
+				       const struct port_events *events, struct error *e);
+
+/*
+ * Make a subnet and begin: open the port, discover, and so on by itself. `conf` is borrowed until
+ * subnet_configure() replaces it. Persistent LIDs are read from the store here. NULL and a sentence
+ * on error.
+ */
+struct subnet *
+subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subnet_open_fn open,
+	   void *open_arg, struct error *e);
+/* Stops, closes the port (the fabric keeps forwarding) and frees. NULL is allowed. */
+void
+subnet_free(struct subnet *s);
+
+/* Take on a changed configuration and name map from the stage that it touches. */
+void
+subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,
+		 enum config_stage stage);
+/* A heavy sweep now (SIGHUP). */
+void
+subnet_sweep(struct subnet *s);
+
+/* See ctl.h: reroute of struct ctl_subnet. */
+int
+subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
+	       void (*done)(void *arg, int error, const char *text), void *arg, struct error *e);
+void
+subnet_status(struct subnet *s, struct subnet_status *st);
+/* The published plan with a reference for the caller, or NULL. */
+const struct plan *
+subnet_plan(struct subnet *s);
+
+/*
+ * Whether bring-up has ended: 1 up and verified, 0 not yet, -1 it cannot come up as things are
+ * (`why` gets one sentence: port down, another master, nothing proved, refused by devices).
+ */
+int
+subnet_outcome(const struct subnet *s, struct error *why);
+
+#endif

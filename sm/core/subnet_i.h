@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_SUBNET_I_H
+#define CORE_SUBNET_I_H
+
+#include "sm/base/map.h"
+#include "sm/core/subnet.h"
+#include "sm/core/topo.h"
+#include "sm/port/transact.h"
+
+/*
+ * The inside of struct subnet, shared by the files of this folder: subnet.c (stages), sweep.c
+ * (discovery), lids.c (addresses), planner.c (routing on a worker), push.c (programming),
+ * peers.c (other subnet managers), notice.c (what comes unasked).
+ */
+
+/* Stage of the subnet; transitions are in subnet.c. */
+enum subnet_stage {
+	SUBNET_WAITING,		/* no usable port */
+	SUBNET_IDLE,		/* nothing to do till the next timer or event */
+	SUBNET_SWEEP,		/* discovering: sweep.c asks */
+	SUBNET_ROUTE,		/* a worker computes */
+	SUBNET_PUSH,		/* push.c programs */
+	SUBNET_POLL,		/* standby: asking the master whether it lives */
+};
+
+enum subnet_role {
+	ROLE_WAITING,
+	ROLE_DISCOVERING,
+	ROLE_STANDBY,
+	ROLE_MASTER,
+};
+
+enum sweep_kind {
+	SWEEP_NONE,
+	SWEEP_PARTIAL,		/* only the devices named in subnet.dirty */
+	SWEEP_LIGHT,		/* SwitchInfo of every switch; follow what changed */
+	SWEEP_HEAVY,		/* everything from the start */
+};
+
+/* Soft barrier of heavy sweeps: see sweep.c. */
+#define SWEEP_LEVELS (SMP_MAX_HOPS + 1)
+struct sweep_level {
+	struct list probes;	/* live_port.wait: probes that may not start yet */
+	uint32_t work;		/* devices being read and probes under way at this distance */
+};
+
+struct sweep {
+	enum sweep_kind kind;
+	uint32_t id;			/* number of this sweep, from 1 */
+	monotime started;
+	unsigned open_level;		/* probes from this distance and nearer may start */
+	unsigned last_level;		/* farthest level in use */
+	uint64_t answers;		/* answers seen in this sweep */
+	uint64_t tick_answers;		/* the same at the last tick of the level timer */
+	bool second_round;		/* suspects are being asked over other paths */
+	bool changed;			/* the model differs from the snapshot */
+	struct sweep_level level[SWEEP_LEVELS];
+};
+
+/* A persistent LID, key: port GUID. */
+struct lid_record {
+	uint64_t guid;
+	int64_t last_seen;	/* Unix seconds */
+	uint16_t lid;
+	uint8_t lmc;
+	bool present;		/* held by a port of the newest snapshot */
+};
+
+struct lid_store {
+	struct map by_guid;		/* port GUID -> index */
+	struct lid_record *records;
+	uint32_t len;
+	uint32_t size;
+};
+
+/* Fields of PortInfo that the subnet manager sets; bits of live_port.stubborn. */
+enum push_field {
+	FIELD_M_KEY = 1 << 0,
+	FIELD_M_KEY_LEASE = 1 << 1,
+	FIELD_M_KEY_PROTECT = 1 << 2,
+	FIELD_PREFIX = 1 << 3,
+	FIELD_LID = 1 << 4,
+	FIELD_SM_LID = 1 << 5,
+	FIELD_SM_SL = 1 << 6,
+	FIELD_LMC = 1 << 7,
+	FIELD_SUBNET_TIMEOUT = 1 << 8,
+	FIELD_MTU = 1 << 9,
+	FIELD_OP_VLS = 1 << 10,
+	FIELD_HOQ_LIFE = 1 << 11,
+	FIELD_VL_STALL = 1 << 12,
+	FIELD_PHY_ERRORS = 1 << 13,
+	FIELD_OVERRUN_ERRORS = 1 << 14,
+	FIELD_STATE = 1 << 15,
+	FIELD_LIFE_TIME = 1 << 16,	/* SwitchInfo, kept at port 0 */
+	FIELD_FDB_TOP = 1 << 17,	/* SwitchInfo, kept at port 0 */
+};
+#define FIELD_COUNT 18
+/* Without these a port does not forward as planned. */
+#define FIELDS_FORWARDING (FIELD_LID | FIELD_LMC | FIELD_MTU | FIELD_OP_VLS | FIELD_STATE | FIELD_FDB_TOP)
+
+enum push_step {
+	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */
+	PUSH_OWN_PORT,		/* our own LID first */
+	PUSH_DRAIN,		/* drop the entries that change, when old and new do not mix */
+	PUSH_DRAIN_WAIT,	/* packets of the old tables leave the fabric */
+	PUSH_CONFIG,		/* tables, port fields, ARMED */
+	PUSH_ACTIVATE,		/* ARMED to ACTIVE */
+	PUSH_DONE,
+};
+
+struct push {
+	enum push_step step;
+	struct plan *plan;		/* being programmed; reference held */
+	struct plan_row **drain;	/* intermediate rows by switch, or NULL */
+	monotime started;
+	uint32_t blocks;		/* LFT blocks written */
+	uint32_t entries;		/* LFT entries that changed, against what was known */
+	uint32_t sets;			/* Sets sent */
+	uint32_t failed_tables;		/* LFT or LinearFDBTop Sets refused or lost */
+	uint32_t failed_ports;		/* ports that do not forward as planned */
+	uint32_t refused;		/* Sets answered with an error status */
+	char first_failure[300];	/* one sentence */
+};
+
+/* A job for the worker; see planner.c. */
+struct plan_job;
+
+/* Another subnet manager. */
+#define PEERS_MAX 32
+struct peer_sm {
+	uint64_t guid;		/* its port GUID */
+	uint64_t node_guid;	/* of the device it sits on */
+	uint8_t port;		/* port number there */
+	uint16_t lid;		/* LID of that port */
+	uint8_t priority;
+	uint8_t state;		/* enum sm_state */
+	uint32_t activity;
+	bool wrong_key;		/* its SM_Key is not ours: ignored, and shown */
+	uint32_t sweep;		/* sweep that found it */
+};
+
+struct subnet {
+	struct subnet_env env;
+	const struct config_subnet *conf;
+	subnet_open_fn open;
+	void *open_arg;
+	struct port *port;
+	struct transact *transact;
+	struct topo topo;
+	struct agent own;		/* asks our own node who it is */
+	bool own_wanted;		/* and has to */
+	uint8_t scratch_path[SMP_MAX_HOPS + 1];	/* route of the request being made */
+	struct sweep sweep;
+	struct push push;
+	struct lid_store lids;
+	enum subnet_stage stage;
+	enum subnet_role role;
+	char engine_override[32];	/* of `weft reroute --engine`, "" = the configured chain */
+
+	struct plan *plan;		/* published; NULL before the first */
+	struct plan_job *job;		/* at the worker; NULL */
+	uint64_t generation;		/* of the newest snapshot */
+	bool issm;			/* the port announces a subnet manager */
+	bool first_master_sweep;	/* nothing was programmed by us since we became master */
+	bool live_at_start;		/* the fabric forwarded before we took it over */
+
+	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
+	struct map dirty;		/* node GUIDs to read again in the next sweep */
+	bool want_route;		/* routing must run even if nothing was found to have changed */
+	bool push_incomplete;		/* something must be pushed again */
+	unsigned failures;		/* sweeps in a row that ended incomplete, for the back-off */
+	struct loop_timer *timer;	/* light sweeps, standby polls */
+	struct loop_timer *soon;	/* collects events into one sweep; back-off */
+	struct loop_timer *level_timer;	/* opens levels that make no progress */
+	struct loop_timer *drain_timer;	/* packet lifetime */
+
+	struct peer_sm peers[PEERS_MAX];
+	unsigned npeers;
+	struct peer_sm master;		/* standby: who is in charge */
+	unsigned poll_failures;
+
+	/* Waiting caller of subnet_reroute(). */
+	void (*reroute_done)(void *arg, int error, const char *text);
+	void *reroute_arg;
+	bool reroute_dry;
+
+	struct subnet_status st;	/* counters and timings kept up to date */
+	monotime born;			/* subnet_new() */
+	bool port_tried;		/* the transport has said something of the port */
+	bool up;			/* programmed and verified */
+	bool unrouted;			/* the newest routing was refused */
+	char why_not[400];		/* last reason for not being up */
+	uint32_t duplicates;		/* claims refused in the newest heavy sweep */
+	struct log_limit limit_trap;
+	struct log_limit limit_device;
+};
+
+/* subnet.c */
+void
+subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint64_t guid,
+	     unsigned port, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Ask for a sweep of at least this kind, soon: events of one instant are collected. */
+void
+subnet_want_sweep(struct subnet *s, enum sweep_kind kind);
+/* The same for one device. */
+void
+subnet_want_device(struct subnet *s, uint64_t node_guid);
+void
+subnet_changed(struct subnet *s);
+/* Stage ends, called by the stage's file. */
+void
+subnet_sweep_done(struct subnet *s);
+void
+subnet_route_done(struct subnet *s);
+void
+subnet_push_done(struct subnet *s);
+/* Fill the addressing of a request to a device through its port; false if no route is known. */
+bool
+subnet_address(struct subnet *s, const struct device *d, unsigned port, struct transact_request *r);
+
+/* sweep.c */
+void
+sweep_init(struct subnet *s);
+void
+sweep_start(struct subnet *s, enum sweep_kind kind);
+bool
+sweep_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+sweep_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+/* Nothing is under way any more: second round, or the end. */
+void
+sweep_idle(struct subnet *s);
+void
+sweep_tick(void *subnet);
+
+/* lids.c */
+void
+lids_load(struct subnet *s);
+void
+lids_free(struct lid_store *l);
+/* Assign LIDs to every end port of the snapshot; updates the records and puts them to the store. */
+struct plan_lids *
+lids_assign(struct subnet *s, const struct fabric *f);
+
+/* planner.c */
+void
+planner_start(struct subnet *s, const struct fabric *f, bool dry_run);
+void
+planner_free_job(struct plan_job *job);
+
+/* push.c */
+/* True if switches hold tables that nobody here knows: read them before routing. */
+bool
+push_needs_tables(struct subnet *s);
+void
+push_start_reading(struct subnet *s);
+void
+push_start(struct subnet *s, struct plan *plan, struct plan_row **drain);
+bool
+push_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+push_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+push_idle(struct subnet *s);
+/* Timer: the packets of the old tables have left the fabric. */
+void
+push_drain_waited(void *subnet);
+/* The rows that switches are known to hold, as a plan on this snapshot; NULL if none is known. */
+struct plan *
+push_shadow_plan(struct subnet *s, const struct fabric *f);
+/* push_port.c: what a port should hold, and how that differs from what it holds. */
+uint32_t
+push_port_want(const struct subnet *s, const struct live_port *p, struct portinfo *want);
+/* Compare an answer with what was set: fields that kept another value. */
+uint32_t
+push_port_kept(const struct portinfo *got, const struct portinfo *want, uint32_t set);
+bool
+push_port_wants_reregister(const struct subnet *s, const struct live_port *p);
+/* Whether the port takes part: it is up and its far end can be programmed too. */
+bool
+push_port_counts(const struct live_port *p);
+/* The first P_Key block was read. */
+void
+push_saw_pkeys(struct live_port *p, const uint16_t keys[32]);
+/* The first P_Key block to write: the default partition at index 0, the rest as it was. */
+void
+push_want_pkeys(const struct live_port *p, uint16_t keys[32]);
+bool
+push_pkeys_differ(const struct live_port *p);
+/* Forget refusals: after a change of configuration. */
+void
+push_forget_stubborn(struct subnet *s);
+const char *
+push_field_name(unsigned bit);
+
+/* peers.c */
+void
+peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i);
+/* After discovery: decide who is master. True: we are. */
+bool
+peers_elect(struct subnet *s);
+void
+peers_poll(struct subnet *s);
+bool
+peers_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+peers_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+const char *
+peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size);
+
+/* notice.c */
+void
+notice_request(void *subnet, const struct port_mad *m);
+
+#endif

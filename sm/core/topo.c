@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The live model: devices and cables.
+ *
+ * Devices are owned here and live from the first NodeInfo that named them until a sweep finds that
+ * no cable leads to them any more. Links are kept at both ends. Directed routes (IBA 14.2.2) are
+ * derived from the links: a switch and our own node carry one, a CA port is reached through the
+ * switch port that it hangs on.
+ */
+#include "sm/core/topo.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+
+void
+topo_init(struct topo *t)
+{
+	memset(t, 0, sizeof(*t));
+	list_init(&t->devices);
+}
+
+static void
+device_free(struct device *d)
+{
+	plan_row_unref(d->lft);
+	plan_row_unref(d->lft_read);
+	for (unsigned n = 0; n <= d->info.num_ports; n++)
+		mem_free(d->ports[n].pkeys);
+	mem_free(d->ports);
+	mem_free(d);
+}
+
+void
+topo_free(struct topo *t)
+{
+	list_each(it, &t->devices)
+		device_free(list_entry(it, struct device, all));
+	map_free(&t->by_guid);
+	map_free(&t->by_port_guid);
+	mem_free(t->table);
+	topo_init(t);
+}
+
+static void
+device_cancel(struct device *d, struct transact *x)
+{
+	transact_cancel(x, &d->agent.target);
+	for (unsigned n = 0; n <= d->info.num_ports; n++) {
+		transact_cancel(x, &d->ports[n].probe.target);
+		list_remove(&d->ports[n].wait);
+	}
+}
+
+void
+topo_cancel(struct topo *t, struct transact *x)
+{
+	list_each(it, &t->devices)
+		device_cancel(list_entry(it, struct device, all), x);
+}
+
+/* A free place of the table: a hole that a departed device left, or a new one at the end. */
+static uint32_t
+table_place(struct topo *t)
+{
+	for (uint32_t i = 0; t->holes && i < t->len; i++) {
+		if (t->table[i])
+			continue;
+		t->holes--;
+		return i;
+	}
+	if (t->len == t->size) {
+		t->size = t->size ? t->size * 2 : 64;
+		t->table = mem_realloc(t->table, t->size, sizeof(*t->table));
+	}
+	return t->len++;
+}
+
+static void
+table_add(struct topo *t, struct device *d)
+{
+	d->index = table_place(t);
+	t->table[d->index] = d;
+	map_set(&t->by_guid, d->guid, d->index);
+}
+
+struct device *
+topo_add(struct topo *t, const struct nodeinfo *info)
+{
+	struct device *d = mem_zalloc(sizeof(*d));
+
+	d->guid = info->node_guid;
+	d->info = *info;
+	d->fabric_node = FABRIC_NONE;
+	d->agent.kind = AGENT_DEVICE;
+	transact_target_init(&d->agent.target);
+	d->ports = mem_array(info->num_ports + 1u, sizeof(*d->ports));
+	for (unsigned n = 0; n <= info->num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		p->device = d;
+		p->number = (uint8_t)n;
+		p->probe.kind = AGENT_PROBE;
+		transact_target_init(&p->probe.target);
+		list_init(&p->wait);
+	}
+	if (info->node_type == NODE_SWITCH)
+		d->ports[0].guid = info->port_guid;
+	list_append(&t->devices, &d->all);
+	table_add(t, d);
+	return d;
+}
+
+struct device *
+topo_find(const struct topo *t, uint64_t guid)
+{
+	uint32_t i = map_get(&t->by_guid, guid);
+
+	return i == MAP_NONE ? NULL : t->table[i];
+}
+
+void
+topo_remove(struct topo *t, struct transact *x, struct device *d)
+{
+	device_cancel(d, x);
+	for (unsigned n = 0; n <= d->info.num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		topo_unlink(t, p);
+		if (p->guid && map_get(&t->by_port_guid, p->guid) == d->index)
+			map_remove(&t->by_port_guid, p->guid);
+	}
+	if (t->watch.node && d->complete)
+		t->watch.node(t->watch.arg, d, false);
+	list_remove(&d->all);
+	map_remove(&t->by_guid, d->guid);
+	t->table[d->index] = NULL;
+	t->holes++;
+	if (t->own == d)
+		t->own = NULL;
+	device_free(d);
+}
+
+void
+topo_unlink(struct topo *t, struct live_port *p)
+{
+	struct live_port *peer = live_peer(p);
+
+	if (!peer)
+		return;
+	if (t->watch.link)
+		t->watch.link(t->watch.arg, p, peer, false);
+	peer->peer = NULL;
+	p->peer = NULL;
+	t->path_version++;
+}
+
+void
+topo_link(struct topo *t, struct live_port *a, struct live_port *b)
+{
+	if (live_peer(a) == b)
+		return;
+	topo_unlink(t, a);
+	topo_unlink(t, b);
+	a->peer = b->device;
+	a->peer_number = b->number;
+	b->peer = a->device;
+	b->peer_number = a->number;
+	if (t->watch.link)
+		t->watch.link(t->watch.arg, a, b, true);
+}
+
+int
+topo_path(const struct topo *t, const struct device *d, unsigned number,
+	  uint8_t path[SMP_MAX_HOPS + 1])
+{
+	const struct device *via = d;
+	int hops;
+
+	/* A CA does not forward: each of its ports is reached through its own cable. */
+	if (d->info.node_type != NODE_SWITCH && !(d == t->own && number == t->own_port)) {
+		if (number > d->info.num_ports || !d->ports[number].peer)
+			return -1;
+		via = d->ports[number].peer;
+		if (via->info.node_type != NODE_SWITCH && via != t->own)
+			return -1;
+	}
+	hops = via->hops;
+	memcpy(path, via->path, (size_t)hops + 1);
+	if (via == d)
+		return hops;
+	if (hops == SMP_MAX_HOPS)
+		return -1;
+	path[hops + 1] = d->ports[number].peer_number;
+	return hops + 1;
+}
+
+/* Extend the path of `from` by its port `out` to `to`. */
+static bool
+path_extend(struct topo *t, const struct device *from, unsigned out, struct device *to)
+{
+	if (from->hops >= SMP_MAX_HOPS)
+		return false;
+	memcpy(to->path, from->path, from->hops + 1u);
+	to->hops = (uint8_t)(from->hops + 1);
+	to->path[to->hops] = (uint8_t)out;
+	to->path_version = t->path_version;
+	return true;
+}
+
+static bool
+may_forward(const struct topo *t, const struct device *d, bool through_silent)
+{
+	if (d != t->own && d->info.node_type != NODE_SWITCH)
+		return false;
+	return through_silent || !d->silent;
+}
+
+/* Breadth-first over the links; with `paths` each device gets its route on first arrival. */
+static void
+topo_walk(struct topo *t, uint32_t mark, bool paths)
+{
+	struct device **queue = mem_array(t->len ? t->len : 1, sizeof(struct device *));
+	uint32_t head = 0, tail = 0;
+
+	if (t->own) {
+		t->own->hops = 0;
+		t->own->mark = mark;
+		t->own->path_version = t->path_version;
+		queue[tail++] = t->own;
+	}
+	while (head < tail) {
+		struct device *d = queue[head++];
+		bool is_switch = d->info.node_type == NODE_SWITCH;
+
+		if (!may_forward(t, d, !paths))
+			continue;
+		for (unsigned n = 1; n <= d->info.num_ports; n++) {
+			struct device *peer = d->ports[n].peer;
+
+			if (!peer || peer->mark == mark || (!is_switch && n != t->own_port))
+				continue;
+			if (paths && !path_extend(t, d, n, peer))
+				continue;
+			peer->mark = mark;
+			queue[tail++] = peer;
+		}
+	}
+	mem_free(queue);
+}
+
+void
+topo_make_paths(struct topo *t, uint32_t mark)
+{
+	topo_walk(t, mark, true);
+}
+
+void
+topo_mark_connected(struct topo *t, uint32_t mark)
+{
+	topo_walk(t, mark, false);
+}
+
+bool
+topo_other_path(struct topo *t, struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		const struct live_port *p = &d->ports[n];
+		const struct device *via = p->peer;
+
+		if (!via || via->silent || via->suspect || via == d)
+			continue;
+		if (via->info.node_type != NODE_SWITCH && via != t->own)
+			continue;
+		if (via->hops + 1 == d->hops && d->path[d->hops] == p->peer_number &&
+		    !memcmp(via->path, d->path, via->hops + 1u))
+			continue;
+		/* A path through the device itself leads nowhere. */
+		if (via->hops > d->hops && !memcmp(via->path, d->path, d->hops + 1u))
+			continue;
+		return path_extend(t, via, p->peer_number, d);
+	}
+	return false;
+}
+
+static void
+snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
+{
+	const struct portinfo *i = &p->info;
+
+	*fp = (struct fabric_port){
+		.guid = external ? 0 : p->guid,
+		.number = p->number,
+		.cap_mask = external ? 0 : i->cap_mask,
+		.lid = external ? 0 : i->lid,
+		.lmc = external ? 0 : i->lmc,
+		.state = i->state,
+		.mtu_cap = i->mtu_cap,
+		.neighbor_mtu = i->neighbor_mtu,
+		.vl_cap = i->vl_cap,
+		.op_vls = i->op_vls,
+		.width = i->width_active,
+		.speed = (uint8_t)portinfo_speed(i),
+		.flags = p->flags & LIVE_PORT_REFUSED ? FABRIC_PORT_REFUSED : 0,
+	};
+	if (live_port_up(p) && p->peer)
+		fp->rate_mbps = link_rate_mbps(fp->width, fp->speed);
+}
+
+static void
+snapshot_node(struct fabric_builder *b, struct device *d, const struct name_map *names)
+{
+	const char *mapped = name_map_get(names, d->guid);
+	bool is_switch = d->info.node_type == NODE_SWITCH;
+	struct fabric_node node = {
+		.guid = d->guid,
+		.system_guid = d->info.system_guid,
+		.name = mapped ? mapped : d->desc,
+		.desc = d->desc,
+		.vendor_id = d->info.vendor_id,
+		.revision = d->info.revision,
+		.device_id = d->info.device_id,
+		.lft_cap = d->sw.linear_fdb_cap,
+		.mft_cap = d->sw.multicast_fdb_cap,
+		.type = d->info.node_type,
+		.nports = d->info.num_ports,
+		.hops = d->hops,
+		.flags = (uint8_t)((d->silent ? FABRIC_NODE_SILENT : 0) |
+			 (d->sw.enhanced_port0 ? FABRIC_NODE_ENHANCED_PORT0 : 0) |
+			 (d->extended ? FABRIC_NODE_EXTENDED_SPEEDS : 0)),
+	};
+	struct fabric_port fp;
+
+	d->fabric_node = fabric_add_node(b, &node);
+	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
+		if (!(d->ports[n].flags & LIVE_PORT_READ))
+			continue;
+		snapshot_port(&fp, &d->ports[n], is_switch && n);
+		fabric_add_port(b, d->fabric_node, n, &fp);
+	}
+}
+
+static void
+snapshot_links(struct fabric_builder *b, const struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		const struct live_port *p = &d->ports[n], *peer = live_peer(p);
+
+		if (!peer || !p->peer->complete || !live_port_up(p) || !live_port_up(peer))
+			continue;
+		/* Once a cable: from the lower (device, port). */
+		if (p->peer->index < d->index || (p->peer == d && peer->number < n))
+			continue;
+		fabric_add_link(b, d->fabric_node, n, p->peer->fabric_node, peer->number);
+	}
+}
+
+const struct fabric *
+topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
+{
+	struct fabric_builder *b = fabric_builder_new();
+	const struct fabric *f;
+
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->fabric_node = FABRIC_NONE;
+		if (d->complete)
+			snapshot_node(b, d, names);
+	}
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (d->complete)
+			snapshot_links(b, d);
+	}
+	if (t->own && t->own->complete)
+		fabric_set_sm(b, t->own->fabric_node,
+			      t->own->info.node_type == NODE_SWITCH ? 0 : t->own_port);
+	f = fabric_build(b, generation);
+	/* The builder's handles were places in order of adding; the snapshot sorts by GUID. */
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (d->complete)
+			d->fabric_node = fabric_node_by_guid(f, d->guid);
+	}
+	return f;
+}
+
+const char *
+device_text(char buf[DEVICE_TEXT_SIZE], const struct device *d, const struct name_map *names)
+{
+	const char *mapped = name_map_get(names, d->guid);
+	char guid[GUID_TEXT_SIZE];
+
+	snprintf(buf, DEVICE_TEXT_SIZE, "\"%.64s\" (%s)", mapped ? mapped : d->desc,
+		 guid_text(guid, d->guid));
+	return buf;
+}
+
+const char *
+path_text(char buf[PATH_TEXT_SIZE], const uint8_t *path, unsigned hops)
+{
+	int len = snprintf(buf, PATH_TEXT_SIZE, "0");
+
+	for (unsigned i = 1; i <= hops; i++)
+		len += snprintf(buf + len, (size_t)(PATH_TEXT_SIZE - len), ",%u", path[i]);
+	return buf;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_TOPO_H
+#define CORE_TOPO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/list.h"
+#include "sm/base/map.h"
+#include "sm/conf/config.h"
+#include "sm/core/bits.h"
+#include "sm/fabric/fabric.h"
+#include "sm/fabric/plan.h"
+#include "sm/port/transact.h"
+
+/*
+ * The live model of a subnet: every device that was seen, what each is known to hold (the
+ * shadow), and which port is cabled to which. Sweeps write it, pushes write it, snapshots are
+ * made from it. It lives as long as the subnet has its port.
+ */
+
+enum agent_kind {
+	AGENT_DEVICE,		/* asks and programs one device */
+	AGENT_PROBE,		/* asks who is at the far end of one port */
+	AGENT_OWN,		/* asks our own node who it is */
+};
+
+/* What the transaction engine calls back for. */
+struct agent {
+	struct transact_target target;	/* first: the two are cast into each other */
+	enum agent_kind kind;
+};
+
+enum port_flags {
+	LIVE_PORT_READ = 1,		/* info holds something */
+	LIVE_PORT_DUPLICATE = 2,	/* the far end claims a GUID that lives elsewhere */
+	LIVE_PORT_VERIFYING = 4,	/* the probe in flight decides who owns a GUID */
+	LIVE_PORT_PROBING = 8,		/* a probe is queued or in flight */
+	LIVE_PORT_REREGISTER = 16,	/* clients must be asked to register again */
+	LIVE_PORT_REFUSED = 32,		/* refused a Set in the last push */
+	LIVE_PORT_EXTENDED_READ = 64,	/* info was asked for with the extended-speed bit */
+	LIVE_PORT_UNANSWERED = 128,	/* link is up, nobody answers behind it */
+};
+
+struct live_port {
+	struct agent probe;		/* asks the far end's NodeInfo */
+	struct list wait;		/* in a level's queue of probes, or nowhere */
+	struct device *device;		/* whose port this is */
+	struct device *peer;		/* device at the far end; NULL */
+	struct live_port *verify;	/* the rival port whose claim this probe decides; NULL */
+	struct portinfo info;		/* as last read or acknowledged */
+	uint64_t guid;			/* CA port, switch port 0 */
+	monotime probe_after;		/* back-off: not before this time */
+	uint32_t link_sweep;		/* sweep that confirmed the link last */
+	uint32_t read_sweep;		/* sweep that read info last */
+	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
+	uint16_t *pkeys;		/* first P_Key block as read, if index 0 must change; NULL */
+	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
+	uint8_t number;			/* port number */
+	uint8_t peer_number;		/* port number at the far end */
+	uint8_t probe_failures;		/* in a row */
+	uint8_t level;			/* distance under which its probe is counted */
+	uint8_t flags;			/* enum port_flags */
+};
+
+struct device {
+	struct agent agent;		/* requests to this device */
+	struct list all;		/* in topo.devices */
+	uint64_t guid;			/* node GUID */
+	struct nodeinfo info;		/* as read through the port that found it */
+	char desc[NODEDESC_SIZE];	/* NodeDescription */
+	struct switchinfo sw;		/* switches: as last read or acknowledged */
+	struct live_port *ports;	/* 0..info.num_ports */
+	struct plan_row *lft;		/* switches: what its LFT is known to hold; NULL unknown */
+	uint32_t index;			/* place in topo.table */
+	uint32_t seen_sweep;		/* sweep that reached it last */
+	uint32_t mark;			/* scratch of graph walks */
+	uint32_t fabric_node;		/* node index in the newest snapshot; FABRIC_NONE */
+	uint32_t path_version;		/* topo.path_version when the path was made */
+	uint16_t inflight;		/* requests of this device that are under way */
+	uint8_t hops;			/* directed route: hop count */
+	uint8_t path[SMP_MAX_HOPS + 1];	/* directed route: out ports path[1..hops] */
+
+	/* What the sweep still wants of it. */
+	bool want_switch_info;
+	bool want_clear;		/* PortStateChange must be cleared before ports are read */
+	bool want_desc;
+	bool wait_switch_info;		/* ports are read only after this answer */
+	bool wait_port0;		/* and this one: it tells of extended speeds */
+	bool dirty;			/* read its ports even if nothing says that they changed */
+	struct bits256 read;		/* ports whose PortInfo is wanted */
+	struct bits256 pkeys;		/* CA ports whose first P_Key block is wanted */
+	struct bits256 sminfo;		/* ports whose SMInfo is wanted */
+	bool busy;			/* counted in its level's work */
+	bool answered;			/* something in this sweep */
+	uint8_t level;			/* distance under which it is counted */
+	uint8_t failures;		/* sweeps in a row that it was silent in */
+	monotime retry_after;		/* silent: not asked before this time */
+	bool suspect;			/* a request timed out in this sweep */
+	bool retried;			/* and was repeated over another path */
+	bool silent;			/* does not answer; kept for what it forwards */
+	bool complete;			/* everything needed was read at least once */
+	bool extended;			/* offers extended link speeds */
+
+	/* What the push still has to do; see push.c. */
+	bool push_switch_info;
+	bool push_failed;		/* timed out in this push */
+	bool lft_trusted;		/* lft is certain: read or acknowledged since it came up */
+	bool lft_failed;		/* a block of this push was refused or lost */
+	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
+	uint32_t lft_next;		/* next block to compare, or to read */
+	uint32_t lft_inflight;		/* blocks under way */
+	struct plan_row *lft_read;	/* row being read from the device; NULL */
+	struct bits256 config;		/* ports to compare and configure */
+	struct bits256 activate;	/* ports to bring to ACTIVE */
+	struct bits256 recheck;		/* ports that were down: read again after the clear */
+	struct bits256 pkey_set;	/* CA ports whose first P_Key block is written */
+};
+
+/* What happened to the model, for events. The functions may be NULL. */
+struct topo_watch {
+	void (*node)(void *arg, const struct device *d, bool up);
+	void (*link)(void *arg, const struct live_port *a, const struct live_port *b, bool up);
+	void *arg;
+};
+
+struct topo {
+	struct map by_guid;		/* node GUID -> table index */
+	struct map by_port_guid;	/* CA port GUID -> table index of its device */
+	struct list devices;		/* all devices, in order of discovery */
+	struct device **table;		/* len slots, NULL where a device went */
+	uint32_t len;			/* slots used */
+	uint32_t size;			/* slots allocated */
+	uint32_t holes;			/* slots among len that are NULL */
+	uint32_t marks;			/* last mark handed out for a walk */
+	uint32_t path_version;		/* rises when links go */
+	struct device *own;		/* the subnet manager's node; NULL before it answered */
+	uint8_t own_port;		/* its port number there */
+	struct topo_watch watch;	/* told of changes */
+};
+
+void
+topo_init(struct topo *t);
+/* Frees all devices; their targets must have been cancelled (topo_cancel). */
+void
+topo_free(struct topo *t);
+void
+topo_cancel(struct topo *t, struct transact *x);
+
+/* A new device from the NodeInfo that was read through port info->local_port. */
+struct device *
+topo_add(struct topo *t, const struct nodeinfo *info);
+struct device *
+topo_find(const struct topo *t, uint64_t guid);
+/* Unlinks and frees; cancels its transactions. */
+void
+topo_remove(struct topo *t, struct transact *x, struct device *d);
+/* Join two ports (either may be joined elsewhere before: that link goes). */
+void
+topo_link(struct topo *t, struct live_port *a, struct live_port *b);
+void
+topo_unlink(struct topo *t, struct live_port *p);
+static inline struct live_port *
+live_peer(const struct live_port *p)
+{
+	return p->peer ? &p->peer->ports[p->peer_number] : NULL;
+}
+
+/*
+ * Directed route to a device as seen through its port `number` (for a switch: any). Returns the
+ * hop count and fills path[1..hops]; -1 if no route is known or it is longer than 63 hops.
+ */
+int
+topo_path(const struct topo *t, const struct device *d, unsigned number,
+	  uint8_t path[SMP_MAX_HOPS + 1]);
+/* Shortest paths from our own node over the known links, for every device that can be asked: silent
+ * devices are reached but not passed through. Sets d->mark to `mark` on what is reached. */
+void
+topo_make_paths(struct topo *t, uint32_t mark);
+/* The same walk through silent devices too (they still forward data), setting marks alone. */
+void
+topo_mark_connected(struct topo *t, uint32_t mark);
+/* Give `d` a path over another link than its present one; false if there is none. */
+bool
+topo_other_path(struct topo *t, struct device *d);
+
+/* The model as a snapshot: complete devices, links both of whose ends are up. */
+const struct fabric *
+topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation);
+
+/* "name (0xguid)" for logs, name from the map or the description. */
+#define DEVICE_TEXT_SIZE 100
+const char *
+device_text(char buf[DEVICE_TEXT_SIZE], const struct device *d, const struct name_map *names);
+/* "0,1,17": a directed route for people. */
+#define PATH_TEXT_SIZE 260
+const char *
+path_text(char buf[PATH_TEXT_SIZE], const uint8_t *path, unsigned hops);
+
+static inline bool
+live_port_up(const struct live_port *p)
+{
+	return p->flags & LIVE_PORT_READ && p->info.state >= PORT_INIT;
+}
+
+#endif
