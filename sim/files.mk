@@ -1,7 +1,12 @@
 sim_src := \
+	sim/direct.c \
+	sim/flight.c \
 	sim/generate.c \
-	sim/rng.c
-sim_public := sim/generate.h
+	sim/model.c \
+	sim/rng.c \
+	sim/sma.c \
+	sim/sma_port.c
+sim_public := sim/direct.h sim/generate.h sim/model.h
 sim_pkgs :=
 
 programs += weftsim

@@ -210,7 +210,7 @@ config_event(struct weftd *w, enum log_level level, const char *text)
 	};
 
 	snprintf(ev.text, sizeof(ev.text), "%s", text);
-	event_add(w->events, &ev);
+	event_ring_add(w->events, &ev);
 }
 
 /* Swap in what was checked; what jobs under way may still borrow goes with the next reload. */

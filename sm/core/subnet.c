@@ -44,7 +44,7 @@ subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint6
 	va_start(ap, fmt);
 	vsnprintf(ev.text, sizeof(ev.text), fmt, ap);
 	va_end(ap);
-	event_add(s->env.events, &ev);
+	event_ring_add(s->env.events, &ev);
 }
 
 void

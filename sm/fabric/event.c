@@ -64,7 +64,7 @@ event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *
 }
 
 void
-event_add(struct event_ring *r, const struct event *ev)
+event_ring_add(struct event_ring *r, const struct event *ev)
 {
 	struct event *e = &r->events[r->next % r->len];
 	unsigned type = ev->type < EVENT_TYPES ? ev->type : EVENT_START;

@@ -48,12 +48,12 @@ struct event_ring *
 event_ring_new(unsigned len, uint64_t first_sequence);
 void
 event_ring_free(struct event_ring *r);
-/* Called with each new event, before event_add() returns. */
+/* Called with each new event, before event_ring_add() returns. */
 void
 event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *ev), void *arg);
 /* Takes a copy, gives it its sequence number, logs it (rate-limited by type). */
 void
-event_add(struct event_ring *r, const struct event *ev);
+event_ring_add(struct event_ring *r, const struct event *ev);
 /* Event number `sequence`, or NULL if it is not (or no longer) held. */
 const struct event *
 event_get(const struct event_ring *r, uint64_t sequence);
