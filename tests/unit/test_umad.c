@@ -1,0 +1,736 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The umad transport over a libibumad made here: devices that come late, refuse agents, vanish and
+ * return; what is sent and received; and the choice among several ports.
+ *
+ * The functions of libibumad below take the place of the library's. They keep one device whose
+ * queue the tests fill; the receiving thread of the transport empties it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <infiniband/umad.h>
+#include "sm/base/loop.h"
+#include "sm/base/mem.h"
+#include "sm/port/umad.h"
+#include "sm/port/umad_select.h"
+#include "sm/wire/mad.h"
+
+#define FD 77
+#define QUEUE_LEN 8192
+
+struct entry {
+	struct ib_user_mad head;	/* header, as the kernel writes it */
+	uint8_t mad[MAD_SIZE];		/* first bytes of the MAD */
+	int size;			/* of the whole MAD */
+};
+
+static struct {
+	pthread_mutex_t lock;		/* of all below */
+	pthread_cond_t more;		/* the queue has grown, or `broken` was set */
+	int looks;			/* calls of umad_get_cas_names() */
+	int appears_at;			/* the device is there from this look on */
+	int refusals;			/* registrations of class 0x81 still to refuse */
+	int opens, closes;		/* of the device */
+	int registered[256];		/* class -> agent id */
+	uint8_t rmpp[256];		/* class -> RMPP version asked for */
+	long methods[256][2];		/* class -> mask */
+	struct entry *queue;		/* QUEUE_LEN entries */
+	unsigned head, tail;		/* filled, taken */
+	int broken;			/* umad_recv() fails with this errno */
+	int send_errno;			/* umad_send() fails with this errno */
+	struct entry sent;		/* last MAD sent */
+	int sent_agent, sent_retries;	/* with what */
+	char issm[64];			/* file that stands for the issm device */
+} fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+
+static umad_port_t fake_port = {
+	.ca_name = "mlx5_0", .portnum = 1, .state = 4, .phys_state = 5, .link_layer = "InfiniBand",
+};
+
+/* ---- libibumad ---- */
+
+int
+umad_init(void)
+{
+	return 0;
+}
+
+int
+umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
+{
+	assert_true(max >= 1);
+	snprintf(cas[0], UMAD_CA_NAME_LEN, "mlx5_0");
+	return ++fake.looks >= fake.appears_at;
+}
+
+int
+umad_get_ca(const char *name, umad_ca_t *ca)
+{
+	assert_string_equal(name, "mlx5_0");
+	memset(ca, 0, sizeof(*ca));
+	fake_port.port_guid = htobe64(UINT64_C(0x506b4b0300a1b2c3));
+	ca->numports = 1;
+	ca->ports[1] = &fake_port;
+	return 0;
+}
+
+int
+umad_release_ca(umad_ca_t *ca)
+{
+	(void)ca;
+	return 0;
+}
+
+int
+umad_get_issm_path(const char *name, int number, char path[], int max)
+{
+	assert_string_equal(name, "mlx5_0");
+	assert_int_equal(number, 1);
+	snprintf(path, (size_t)max, "%s", fake.issm);
+	return 0;
+}
+
+int
+umad_open_port(const char *name, int number)
+{
+	assert_string_equal(name, "mlx5_0");
+	assert_int_equal(number, 1);
+	fake.opens++;
+	return FD;
+}
+
+int
+umad_close_port(int fd)
+{
+	assert_int_equal(fd, FD);
+	fake.closes++;
+	return 0;
+}
+
+int
+umad_register(int fd, int mgmt_class, int version, uint8_t rmpp,
+	      long mask[16 / sizeof(long)])
+{
+	assert_int_equal(fd, FD);
+	assert_int_equal(version, mgmt_class == 0x03 ? 2 : 1);
+	if (mgmt_class == 0x81 && fake.refusals > 0) {
+		fake.refusals--;
+		errno = EBUSY;
+		return -EPERM;
+	}
+	fake.registered[mgmt_class] = 5 + (mgmt_class & 3) + (mgmt_class >> 7);
+	fake.rmpp[mgmt_class] = rmpp;
+	memcpy(fake.methods[mgmt_class], mask, sizeof(fake.methods[0]));
+	return fake.registered[mgmt_class];
+}
+
+void *
+umad_get_mad(void *umad)
+{
+	return ((struct ib_user_mad *)umad)->data;
+}
+
+size_t
+umad_size(void)
+{
+	return sizeof(struct ib_user_mad);
+}
+
+int
+umad_status(void *umad)
+{
+	return (int)((struct ib_user_mad *)umad)->status;
+}
+
+ib_mad_addr_t *
+umad_get_mad_addr(void *umad)
+{
+	return &((struct ib_user_mad *)umad)->addr;
+}
+
+int
+umad_set_addr(void *umad, int dlid, int dqp, int sl, int qkey)
+{
+	ib_mad_addr_t *a = umad_get_mad_addr(umad);
+
+	a->lid = htons((uint16_t)dlid);
+	a->qpn = htonl((uint32_t)dqp);
+	a->sl = (uint8_t)sl;
+	a->qkey = htonl((uint32_t)qkey);
+	return 0;
+}
+
+int
+umad_set_pkey(void *umad, int index)
+{
+	umad_get_mad_addr(umad)->pkey_index = (uint16_t)index;
+	return 0;
+}
+
+int
+umad_get_pkey(void *umad)
+{
+	return umad_get_mad_addr(umad)->pkey_index;
+}
+
+int
+umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+{
+	assert_int_equal(fd, FD);
+	assert_int_equal(length, MAD_SIZE);
+	if (fake.send_errno) {
+		errno = fake.send_errno;
+		return -EIO;
+	}
+	memcpy(&fake.sent.head, umad, sizeof(fake.sent.head));
+	memcpy(fake.sent.mad, umad_get_mad(umad), MAD_SIZE);
+	fake.sent.head.timeout_ms = (uint32_t)timeout_ms;
+	fake.sent_agent = agent;
+	fake.sent_retries = retries;
+	return 0;
+}
+
+int
+umad_poll(int fd, int timeout_ms)
+{
+	struct timespec until;
+	int rc = 0;
+
+	assert_int_equal(fd, FD);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += timeout_ms * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&fake.lock);
+	while (fake.head == fake.tail && !fake.broken && rc == 0)
+		rc = pthread_cond_timedwait(&fake.more, &fake.lock, &until);
+	pthread_mutex_unlock(&fake.lock);
+	return rc ? -ETIMEDOUT : 0;
+}
+
+int
+umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+	struct entry *e;
+	int rc = -EAGAIN;
+
+	assert_int_equal(fd, FD);
+	assert_int_equal(timeout_ms, 0);
+	pthread_mutex_lock(&fake.lock);
+	e = &fake.queue[fake.tail % QUEUE_LEN];
+	if (fake.head != fake.tail) {
+		memcpy(umad, &e->head, sizeof(e->head));
+		memcpy(umad_get_mad(umad), e->mad, (size_t)(e->size < MAD_SIZE ? e->size : MAD_SIZE));
+		/* What does not fit stays first in the queue. */
+		rc = e->size > *length ? -ENOSPC : (int)e->head.agent_id;
+		fake.tail += rc >= 0;
+		*length = e->size;
+	} else if (fake.broken) {
+		rc = -fake.broken;
+	}
+	errno = rc < 0 ? -rc : 0;
+	pthread_mutex_unlock(&fake.lock);
+	return rc;
+}
+
+static void
+enqueue(const struct entry *e)
+{
+	pthread_mutex_lock(&fake.lock);
+	assert_true(fake.head - fake.tail < QUEUE_LEN);
+	fake.queue[fake.head++ % QUEUE_LEN] = *e;
+	pthread_cond_signal(&fake.more);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+static void
+set_broken(int err)
+{
+	pthread_mutex_lock(&fake.lock);
+	fake.broken = err;
+	pthread_cond_signal(&fake.more);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+/* ---- a port and its owner ---- */
+
+struct bed {
+	struct loop *loop;		/* real time */
+	struct port *port;		/* under test */
+	bool up;			/* state(true) came */
+	bool down;			/* state(false) came */
+	unsigned downs;			/* how often */
+	char why[500];			/* last reason */
+	unsigned received;		/* MADs */
+	unsigned wanted;		/* `enough` from so many on */
+	bool enough;			/* all that the test waits for */
+	bool close_at_first;		/* close the port from within receive() */
+	struct port_mad last;		/* received last */
+};
+
+static void
+on_state(void *arg, bool up, const char *why)
+{
+	struct bed *b = arg;
+
+	snprintf(b->why, sizeof(b->why), "%s", why);
+	*(up ? &b->up : &b->down) = true;
+	b->downs += !up;
+	assert_true(!up || (b->port->up && b->port->id.guid));
+}
+
+static void
+on_receive(void *arg, const struct port_mad *m)
+{
+	struct bed *b = arg;
+
+	/* Sequence numbers in the TID: nothing lost, nothing out of turn. */
+	assert_int_equal(m->mad[14] << 8 | m->mad[15], b->received & 0xffff);
+	b->last = *m;
+	b->enough = ++b->received >= b->wanted;
+	if (b->close_at_first)
+		port_close(b->port);
+}
+
+static void
+bed_open(struct bed *b)
+{
+	const struct port_events events = { on_receive, on_state, b };
+	struct error e = { 0 };
+
+	memset(b, 0, sizeof(*b));
+	fake.looks = fake.opens = fake.closes = fake.broken = fake.send_errno = 0;
+	fake.head = fake.tail = 0;
+	if (!fake.queue)
+		fake.queue = mem_array(QUEUE_LEN, sizeof(*fake.queue));
+	snprintf(fake.issm, sizeof(fake.issm), "/dev/null");
+	b->loop = loop_new_event();
+	b->port = umad_port_new(b->loop, "auto", &events, &e);
+	assert_non_null(b->port);
+	assert_false(b->up);
+}
+
+static void
+await(struct bed *b, const bool *flag)
+{
+	assert_true(loop_run_until(b->loop, loop_now(b->loop) + SEC(30), flag));
+}
+
+static void
+bed_close(struct bed *b)
+{
+	port_close(b->port);
+	loop_run_until(b->loop, loop_now(b->loop) + MSEC(1), NULL);
+	loop_free(b->loop);
+	assert_int_equal(fake.opens, fake.closes);
+	fake.appears_at = 0;
+}
+
+static struct entry
+entry_of(unsigned number)
+{
+	struct entry e = { .size = MAD_SIZE };
+
+	e.head.agent_id = 5;
+	e.mad[0] = 1;
+	e.mad[1] = MAD_CLASS_SUBN_LID;
+	e.mad[14] = (uint8_t)(number >> 8);
+	e.mad[15] = (uint8_t)number;
+	e.mad[255] = 0xee;
+	return e;
+}
+
+/* ---- tests ---- */
+
+static void
+test_late_device(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	fake.appears_at = 4;
+	bed_open(&b);
+	await(&b, &b.down);
+	assert_non_null(strstr(b.why, "no InfiniBand device"));
+	assert_int_equal(port_send(b.port, &b.last), ERR_CLOSED);
+	await(&b, &b.up);
+	assert_int_equal(fake.looks, 4);
+	assert_int_equal(b.downs, 1);
+	assert_string_equal(b.port->id.name, "mlx5_0:1");
+	assert_true(b.port->id.guid == UINT64_C(0x506b4b0300a1b2c3));
+	assert_int_equal(b.port->id.number, 1);
+	bed_close(&b);
+}
+
+static void
+test_agents_refused(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	fake.refusals = 3;
+	bed_open(&b);
+	await(&b, &b.down);
+	assert_non_null(strstr(b.why, "class 0x81"));
+	assert_non_null(strstr(b.why, "another subnet manager"));
+	await(&b, &b.up);
+	assert_int_equal(fake.opens, 4);
+	assert_int_equal(b.downs, 1);
+	/* Get, Set, Trap, TrapRepress; for the SA also Report, GetTable, GetMulti, Delete. */
+	assert_int_equal(fake.methods[0x01][0], 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7);
+	assert_int_equal(fake.methods[0x81][0], fake.methods[0x01][0]);
+	assert_int_equal(fake.methods[0x03][0], 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7 |
+			 1 << 0x12 | 1 << 0x14 | 1 << 0x15);
+	assert_int_equal(fake.rmpp[0x03], 1);
+	assert_int_equal(fake.rmpp[0x01], 0);
+	bed_close(&b);
+}
+
+static void
+test_port_down(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	fake_port.state = 1;
+	fake_port.phys_state = 2;
+	bed_open(&b);
+	await(&b, &b.down);
+	assert_non_null(strstr(b.why, "mlx5_0:1 is down"));
+	fake_port.state = 2;
+	await(&b, &b.up);
+	bed_close(&b);
+	fake_port.state = 4;
+	fake_port.phys_state = 5;
+}
+
+static void
+test_send(void **state)
+{
+	struct port_mad m = { .timeout_ms = 250, .lid = 0xffff };
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	for (unsigned i = 0; i < MAD_SIZE; i++)
+		m.mad[i] = (uint8_t)(i * 7);
+	m.mad[1] = MAD_CLASS_SUBN_DIRECT;
+	assert_int_equal(port_send(b.port, &m), 0);
+	assert_memory_equal(fake.sent.mad, m.mad, MAD_SIZE);
+	assert_int_equal(fake.sent_agent, fake.registered[0x81]);
+	assert_int_equal(fake.sent_retries, 0);
+	assert_int_equal(fake.sent.head.timeout_ms, 250);
+	assert_int_equal(fake.sent.head.addr.lid, 0xffff);
+	assert_int_equal(fake.sent.head.addr.qpn, 0);
+	assert_int_equal(fake.sent.head.addr.qkey, 0);
+
+	m.mad[1] = MAD_CLASS_SUBN_ADM;
+	m.qp = 1;
+	m.lid = 0x1234;
+	m.sl = 3;
+	m.pkey_index = 2;
+	m.timeout_ms = 0;
+	assert_int_equal(port_send(b.port, &m), 0);
+	assert_int_equal(fake.sent_agent, fake.registered[0x03]);
+	assert_int_equal(fake.sent.head.timeout_ms, 0);
+	assert_int_equal(ntohs(fake.sent.head.addr.lid), 0x1234);
+	assert_int_equal(ntohl(fake.sent.head.addr.qpn), 1);
+	assert_int_equal(ntohl(fake.sent.head.addr.qkey), 0x80010000);
+	assert_int_equal(fake.sent.head.addr.sl, 3);
+	assert_int_equal(fake.sent.head.addr.pkey_index, 2);
+	m.remote_qp = 0x123456;
+	assert_int_equal(port_send(b.port, &m), 0);
+	assert_int_equal(ntohl(fake.sent.head.addr.qpn), 0x123456);
+
+	m.mad[1] = 0x32;
+	assert_int_equal(port_send(b.port, &m), ERR_UNSUPPORTED);
+	bed_close(&b);
+}
+
+static void
+test_receive(void **state)
+{
+	struct entry e = entry_of(0);
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	e.mad[1] = MAD_CLASS_SUBN_ADM;
+	e.head.addr.lid = htons(0x1234);
+	e.head.addr.qpn = htonl(0x654321);
+	e.head.addr.sl = 4;
+	e.head.addr.pkey_index = 6;
+	enqueue(&e);
+	b.wanted = 1;
+	await(&b, &b.enough);
+	assert_int_equal(b.last.lid, 0x1234);
+	assert_int_equal(b.last.qp, 1);
+	assert_int_equal(b.last.remote_qp, 0x654321);
+	assert_int_equal(b.last.sl, 4);
+	assert_int_equal(b.last.pkey_index, 6);
+	assert_int_equal(b.last.status, 0);
+	assert_memory_equal(b.last.mad, e.mad, MAD_SIZE);
+
+	/* A time-out: status 110, 24 bytes. Behind it a message too long, and one more. */
+	e = entry_of(1);
+	e.head.status = ETIMEDOUT;
+	e.size = 24;
+	enqueue(&e);
+	b.enough = false;
+	b.wanted = 2;
+	await(&b, &b.enough);
+	assert_int_equal(b.last.status, ERR_TIMEOUT);
+	assert_int_equal(b.last.qp, 0);
+	assert_int_equal(b.last.mad[255], 0);
+	e = entry_of(99);
+	e.size = 5000;
+	enqueue(&e);
+	e = entry_of(2);
+	enqueue(&e);
+	b.enough = false;
+	b.wanted = 3;
+	await(&b, &b.enough);
+	assert_int_equal(b.last.mad[255], 0xee);
+	bed_close(&b);
+}
+
+/* More than the ring holds, while the loop does not run: all arrive, in order. */
+static void
+test_burst(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	b.wanted = 8000;
+	for (unsigned i = 0; i < b.wanted; i++) {
+		struct entry e = entry_of(i);
+
+		enqueue(&e);
+	}
+	await(&b, &b.enough);
+	bed_close(&b);
+}
+
+static void
+lose_and_return(struct bed *b, const char *word)
+{
+	b->up = b->down = false;
+	await(b, &b->down);
+	assert_false(b->port->up);
+	assert_non_null(strstr(b->why, word));
+	set_broken(0);
+	fake.send_errno = 0;
+	await(b, &b->up);
+	assert_true(b->port->up);
+}
+
+static void
+test_device_lost(void **state)
+{
+	struct port_mad m = { .mad = { 1, MAD_CLASS_SUBN_LID }, .timeout_ms = 1 };
+	struct entry e = entry_of(0);
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	set_broken(EIO);
+	lose_and_return(&b, "lost");
+	b.wanted = 1;
+	enqueue(&e);
+	await(&b, &b.enough);
+
+	fake.send_errno = ENOMEM;
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(port_send(b.port, &m), ERR_BUSY);
+	/* One EINVAL may be one bad MAD; many in a row are a device that is gone. */
+	fake.send_errno = EINVAL;
+	assert_int_equal(port_send(b.port, &m), ERR_IO);
+	fake.send_errno = 0;
+	assert_int_equal(port_send(b.port, &m), 0);
+	fake.send_errno = EINVAL;
+	for (unsigned i = 0; i < 7; i++)
+		assert_int_equal(port_send(b.port, &m), ERR_IO);
+	b.down = false;
+	assert_int_equal(port_send(b.port, &m), ERR_CLOSED);
+	assert_false(b.down);
+	lose_and_return(&b, "lost");
+	assert_int_equal(port_send(b.port, &m), 0);
+	assert_int_equal(fake.opens, 3);
+	bed_close(&b);
+}
+
+static unsigned
+open_count(const char *target)
+{
+	char path[64], to[128];
+	unsigned n = 0;
+
+	for (int fd = 3; fd < 64; fd++) {
+		ssize_t len;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		len = readlink(path, to, sizeof(to) - 1);
+		if (len > 0) {
+			to[len] = '\0';
+			n += !strcmp(to, target);
+		}
+	}
+	return n;
+}
+
+/* IsSM lasts as long as its file is open, and is announced again after a loss. */
+static void
+test_issm(void **state)
+{
+	char path[] = "/tmp/weft-issm-XXXXXX";
+	struct error e = { 0 };
+	struct bed b;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	bed_open(&b);
+	snprintf(fake.issm, sizeof(fake.issm), "%s", path);
+	await(&b, &b.up);
+	assert_int_equal(open_count(path), 0);
+	assert_int_equal(port_set_issm(b.port, true, &e), 0);
+	assert_int_equal(port_set_issm(b.port, true, &e), 0);
+	assert_int_equal(open_count(path), 1);
+	set_broken(ENODEV);
+	lose_and_return(&b, "lost");
+	assert_int_equal(open_count(path), 1);
+	assert_int_equal(port_set_issm(b.port, false, &e), 0);
+	assert_int_equal(open_count(path), 0);
+	snprintf(fake.issm, sizeof(fake.issm), "/nowhere/issm0");
+	assert_int_equal(port_set_issm(b.port, true, &e), ERR_IO);
+	assert_non_null(strstr(e.text, "/nowhere/issm0"));
+	bed_close(&b);
+	unlink(path);
+}
+
+static void
+test_close_inside(void **state)
+{
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	b.close_at_first = true;
+	b.wanted = 1;
+	for (unsigned i = 0; i < 100; i++) {
+		struct entry e = entry_of(i);
+
+		enqueue(&e);
+	}
+	await(&b, &b.enough);
+	b.port = NULL;
+	bed_close(&b);
+	assert_int_equal(b.received, 1);
+}
+
+static const struct umad_candidate ports[] = {
+	{ "bnxt_re0", 1, 0x1, 4, 5, true },
+	{ "bnxt_re1", 1, 0x2, 4, 5, true },
+	{ "mlx5_0", 1, 0x3, 1, 3, false },
+	{ "mlx5_1", 1, 0x4, 2, 5, false },
+	{ "mlx5_1", 2, 0x5, 4, 5, false },
+};
+
+static int
+choose(const char *selector, unsigned first, unsigned len, const char *word)
+{
+	struct umad_selector s;
+	char why[500] = "";
+	int i;
+
+	assert_int_equal(umad_selector_parse(&s, selector, NULL), 0);
+	i = umad_select(&s, ports + first, len, why, sizeof(why));
+	if (!strstr(why, word))
+		fail_msg("\"%s\" lacks \"%s\"", why, word);
+	return i < 0 ? i : i + (int)first;
+}
+
+static void
+test_selection(void **state)
+{
+	(void)state;
+	/* Ethernet first in the alphabet, then a port that is down. */
+	assert_int_equal(choose("auto", 0, 5, "mlx5_1:1"), 3);
+	assert_int_equal(choose("auto", 0, 5, "first InfiniBand port"), 3);
+	assert_int_equal(choose("auto", 0, 5, "bnxt_re0:1 (Ethernet)"), 3);
+	assert_int_equal(choose("auto", 0, 5, "mlx5_1:2 (up)"), 3);
+	assert_int_equal(choose("auto", 0, 5, "mlx5_0:1 (down, disabled)"), 3);
+	assert_int_equal(choose("mlx5_1:2", 0, 5, "as configured"), 4);
+	assert_int_equal(choose("mlx5_1", 0, 5, "as configured"), 3);
+	assert_int_equal(choose("0x0000000000000005", 0, 5, "mlx5_1:2"), 4);
+	assert_int_equal(choose("0x5", 0, 5, "mlx5_1:2"), 4);
+
+	assert_int_equal(choose("auto", 0, 0, "no InfiniBand device"), -1);
+	assert_int_equal(choose("auto", 0, 2, "bnxt_re1:1 (Ethernet)"), -1);
+	assert_int_equal(choose("bnxt_re0:1", 0, 5, "Ethernet"), -1);
+	assert_int_equal(choose("auto", 0, 3, "no InfiniBand port is up"), -1);
+	assert_int_equal(choose("mlx5_0", 0, 5, "mlx5_0:1 is down"), -1);
+	assert_int_equal(choose("mlx5_9", 0, 5, "\"mlx5_9\" does not exist"), -1);
+	assert_int_equal(choose("mlx5_0:2", 0, 5, "does not exist"), -1);
+	assert_int_equal(choose("0x77", 0, 5, "does not exist"), -1);
+}
+
+static void
+test_selectors(void **state)
+{
+	static const char *const wrong[] = {
+		"", ":", ":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:255", "mlx5_0:1x", "mlx5_0:1:2",
+		"../etc", "mlx5 0", "a_name_longer_than_any_device_has", "mlx5_0:-1",
+	};
+	struct umad_selector s;
+	struct error e;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(umad_selector_parse(&s, wrong[i], &e), ERR_INVALID);
+		assert_non_null(strstr(e.text, "expected \"auto\""));
+	}
+	assert_null(umad_port_new(NULL, "mlx5_0:0", NULL, &e));
+	assert_int_equal(e.code, ERR_INVALID);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_late_device),
+		cmocka_unit_test(test_agents_refused),
+		cmocka_unit_test(test_port_down),
+		cmocka_unit_test(test_send),
+		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_burst),
+		cmocka_unit_test(test_device_lost),
+		cmocka_unit_test(test_issm),
+		cmocka_unit_test(test_close_inside),
+		cmocka_unit_test(test_selection),
+		cmocka_unit_test(test_selectors),
+	};
+	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+
+	mem_free(fake.queue);
+	return rc;
+}
