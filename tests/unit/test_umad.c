@@ -231,8 +231,10 @@ umad_recv(int fd, void *umad, int *length, int timeout_ms)
 	pthread_mutex_lock(&fake.lock);
 	e = &fake.queue[fake.tail % QUEUE_LEN];
 	if (fake.head != fake.tail) {
+		int size = e->size < MAD_SIZE ? e->size : MAD_SIZE;
+
 		memcpy(umad, &e->head, sizeof(e->head));
-		memcpy(umad_get_mad(umad), e->mad, (size_t)(e->size < MAD_SIZE ? e->size : MAD_SIZE));
+		memcpy(umad_get_mad(umad), e->mad, (size_t)size);
 		/* What does not fit stays first in the queue. */
 		rc = e->size > *length ? -ENOSPC : (int)e->head.agent_id;
 		fake.tail += rc >= 0;
