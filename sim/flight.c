@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+#include "sim/model.h"
+#include "sim/model_impl.h"
+#include "sm/base/error.h"
+
+/*
+ * MADs under way in the simulated fabric, and the clients that send and get them.
+ *
+ * Whatever takes time is a struct flight in one heap, ordered by time and then by age, under one
+ * loop timer. A MAD's way is walked when it is sent, so it sees the links and tables of that
+ * moment; the node at its end acts when the flight lands, and its answer walks back then. Directed
+ * routes: IBA volume 1, 14.2.2; forwarding by LID: 18.2.4.3; traps and their repetition until a
+ * TrapRepress: 13.4.9 and 14.2.5.1.
+ */
+#define MAX_HOPS 64
+#define TRAP_INTERVAL_MIN MSEC(10)
+
+/* ---- The heap ---- */
+
+struct flight *
+flight_new(struct model *m, enum flight_kind kind, uint32_t node, unsigned port)
+{
+	struct flight *f = m->spare;
+
+	if (f)
+		m->spare = f->next;
+	else
+		f = mem_zalloc(sizeof(*f));
+	f->kind = (uint8_t)kind;
+	f->node = node;
+	f->port = (uint8_t)port;
+	f->slid = 0;
+	f->gmp = false;
+	return f;
+}
+
+static void
+flight_end(struct model *m, struct flight *f)
+{
+	f->next = m->spare;
+	m->spare = f;
+}
+
+static bool
+before(const struct flight *a, const struct flight *b)
+{
+	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
+}
+
+static void
+heap_push(struct model *m, struct flight *f)
+{
+	size_t i = m->nheap++;
+
+	if (m->nheap > m->heap_size) {
+		m->heap_size = m->heap_size ? m->heap_size * 2 : 64;
+		m->heap = mem_realloc(m->heap, m->heap_size, sizeof(struct flight *));
+	}
+	for (; i && before(f, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		m->heap[i] = m->heap[(i - 1) / 2];
+	m->heap[i] = f;
+}
+
+static struct flight *
+heap_pop(struct model *m)
+{
+	struct flight *top = m->heap[0], *last = m->heap[--m->nheap];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < m->nheap) {
+		if (child + 1 < m->nheap && before(m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!before(m->heap[child], last))
+			break;
+		m->heap[i] = m->heap[child];
+		i = child;
+	}
+	m->heap[i] = last;
+	return top;
+}
+
+static void
+arm(struct model *m)
+{
+	if (m->nheap && !m->in_timer)
+		loop_timer_set(m->timer, m->heap[0]->at - loop_now(m->loop));
+}
+
+void
+flight_start(struct model *m, struct flight *f, monotime delay)
+{
+	f->at = loop_now(m->loop) + delay;
+	f->seq = m->seq++;
+	heap_push(m, f);
+	if (m->heap[0] == f)
+		arm(m);
+}
+
+static void
+lose(struct model *m, struct flight *f)
+{
+	m->lost++;
+	flight_end(m, f);
+}
+
+/* ---- Ways through the fabric ---- */
+
+struct place {
+	uint32_t node;		/* where a way ends */
+	unsigned port;		/* through which port; 0 = inside a switch */
+	unsigned hops;		/* cables on the way */
+};
+
+/* Cross the cable of a port. */
+static bool
+cross(const struct model *m, struct place *at, unsigned out)
+{
+	const struct sim_node *n = &m->nodes[at->node];
+	const struct sim_port *p;
+
+	if (!out || out > n->nports)
+		return false;
+	p = &n->ports[out];
+	if (!port_is_up(p))
+		return false;
+	at->node = p->peer;
+	at->port = p->peer_port;
+	at->hops++;
+	return true;
+}
+
+/* A node passes a directed route on, or starts it through its own port. */
+static bool
+may_direct(const struct model *m, const struct place *at, unsigned out)
+{
+	const struct sim_node *n = &m->nodes[at->node];
+
+	if (n->type == NODE_SWITCH)
+		return n->silence != MODEL_HUNG;
+	return !at->hops && out == at->port;
+}
+
+/* From a client to the node that a directed route names; notes the way back. */
+static bool
+walk_out(const struct model *m, struct smp *s, struct place *at)
+{
+	if (s->hop_pointer || s->dr_slid != LID_PERMISSIVE || s->dr_dlid != LID_PERMISSIVE)
+		return false;
+	for (unsigned i = 1; i <= s->hop_count; i++) {
+		if (!may_direct(m, at, s->path[i]) || !cross(m, at, s->path[i]))
+			return false;
+		s->return_path[i] = (uint8_t)at->port;
+	}
+	s->hop_pointer = s->hop_count + 1;
+	return true;
+}
+
+static bool
+walk_back(const struct model *m, struct smp *s, struct place *at)
+{
+	for (unsigned i = s->hop_count; i; i--)
+		if (!may_direct(m, at, s->return_path[i]) || !cross(m, at, s->return_path[i]))
+			return false;
+	s->hop_pointer = 0;
+	s->direction = true;
+	return true;
+}
+
+static bool
+lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
+{
+	const struct portinfo *i = &n->ports[n->type == NODE_SWITCH ? 0 : port].info;
+
+	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
+}
+
+/* The port towards a LID, 0 if there is none. */
+static unsigned
+forward(const struct model *m, const struct place *at, uint16_t lid)
+{
+	const struct sim_node *n = &m->nodes[at->node];
+
+	if (n->type != NODE_SWITCH)
+		return at->hops ? 0 : at->port;
+	if (lid > n->sw.linear_fdb_top || lid >= n->lft_len || n->lft[lid] > n->nports)
+		return 0;
+	return n->lft[lid];
+}
+
+/* From an end port to the holder of a LID. SMPs (VL 15) pass through links in Initialize. */
+static int
+walk_lid(const struct model *m, struct place *at, uint16_t lid, bool data)
+{
+	while (!lid_is_here(&m->nodes[at->node], at->port, lid)) {
+		unsigned out = forward(m, at, lid);
+		struct place to = *at;
+
+		if (!out)
+			return ERR_NOT_FOUND;
+		if (!cross(m, &to, out))
+			return ERR_CLOSED;
+		if (data && (m->nodes[at->node].ports[out].info.state != PORT_ACTIVE ||
+			     m->nodes[to.node].ports[to.port].info.state != PORT_ACTIVE))
+			return ERR_CLOSED;
+		*at = to;
+		if (at->hops > MAX_HOPS)
+			return ERR_FULL;
+	}
+	return (int)at->hops;
+}
+
+int
+model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end)
+{
+	struct place at = { node, port, 0 };
+	int hops = walk_lid(m, &at, dlid, true);
+
+	*end = at.node;
+	return hops > 0 ? hops - 1 + (m->nodes[at.node].type == NODE_SWITCH) : hops;
+}
+
+/* ---- Sending ---- */
+
+static bool
+dropped(struct model *m, uint32_t node)
+{
+	uint32_t ppm = m->nodes[node].drop_ppm;
+
+	return ppm && rng_below(&m->rng, 1000000) < ppm;
+}
+
+static void
+land_at(struct model *m, struct flight *f, const struct place *at, monotime wait)
+{
+	f->node = at->node;
+	f->port = (uint8_t)at->port;
+	flight_start(m, f, wait + at->hops * m->o.hop_time);
+}
+
+static bool
+find_way(struct model *m, struct flight *f, const struct model_mad *mad, struct place *at)
+{
+	f->slid = m->nodes[at->node].ports[at->port].info.lid;
+	if (mad->qp) {
+		f->gmp = true;
+		f->mad = *mad;
+		return walk_lid(m, at, mad->lid, true) >= 0;
+	}
+	if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0)
+		return false;
+	if (f->smp.h.mgmt_class == MAD_CLASS_SUBN_LID)
+		return walk_lid(m, at, mad->lid, false) >= 0;
+	return f->smp.direction ? walk_back(m, &f->smp, at) : walk_out(m, &f->smp, at);
+}
+
+void
+model_send(struct model_client *c, const struct model_mad *mad)
+{
+	struct model *m = c->m;
+	struct flight *f = flight_new(m, FLIGHT_ARRIVE, c->node, c->port);
+	struct place at = { c->node, c->port, 0 };
+
+	m->sent++;
+	if (dropped(m, c->node) || !find_way(m, f, mad, &at) ||
+	    (at.node != c->node && dropped(m, at.node)))
+		lose(m, f);
+	else
+		land_at(m, f, &at, 0);
+}
+
+/* ---- Landing ---- */
+
+static void
+deliver(struct model *m, struct flight *f)
+{
+	struct model_client *c = end_port(&m->nodes[f->node], f->port)->client;
+
+	if (!c || !c->ev.receive) {
+		lose(m, f);
+		return;
+	}
+	if (!f->gmp) {
+		smp_encode(&f->smp, f->mad.mad);
+		f->mad.qp = 0;
+		f->mad.sl = 0;
+		f->mad.pkey_index = 0;
+	}
+	f->mad.lid = !f->gmp && f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT ? LID_PERMISSIVE :
+		f->slid;
+	c->ev.receive(c->ev.arg, &f->mad);
+	flight_end(m, f);
+}
+
+/* The flight turns round and carries the answer. */
+static void
+send_answer(struct model *m, struct flight *f)
+{
+	struct sim_node *n = &m->nodes[f->node];
+	struct place at = { f->node, f->port, 0 };
+	monotime now = loop_now(m->loop), start = n->busy_until > now ? n->busy_until : now;
+	bool found;
+
+	n->busy_until = start + m->o.sma_time;
+	if (f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT) {
+		found = walk_back(m, &f->smp, &at);
+	} else {
+		uint16_t to = f->slid;
+
+		at.port = n->type == NODE_SWITCH ? 0 : at.port;
+		f->slid = n->ports[at.port].info.lid;
+		found = walk_lid(m, &at, to, false) >= 0;
+	}
+	f->kind = FLIGHT_DELIVER;
+	if (found && !dropped(m, f->node))
+		land_at(m, f, &at, n->busy_until - now + n->delay);
+	else
+		lose(m, f);
+}
+
+static void
+count(struct model *m, struct sim_node *n, const struct mad_header *h)
+{
+	unsigned kind = h->method == MAD_GET ? COUNT_GET : h->method == MAD_SET ? COUNT_SET :
+		COUNT_OTHER;
+
+	if (h->attr_id >= ATTRS)
+		return;
+	m->counts[h->attr_id][kind]++;
+	n->counts[h->attr_id][kind]++;
+}
+
+static bool
+is_mute(const struct sim_node *n, uint16_t attr_id)
+{
+	if (n->silence != MODEL_ANSWERS)
+		return true;
+	for (unsigned i = 0; i < MUTES; i++)
+		if (n->mute[i] && n->mute[i] == attr_id)
+			return true;
+	return false;
+}
+
+/* A TrapRepress ends the trap of its TID; the upper half belongs to the sender's kernel. */
+static bool
+repress(struct sim_node *n, const struct smp *s)
+{
+	for (unsigned i = 0; i < TRAP_SLOTS; i++) {
+		if (n->traps[i].tid && n->traps[i].tid == (uint32_t)s->h.tid) {
+			n->traps[i].tid = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* MADs that a subnet manager on the node answers, not the SMA. */
+static bool
+is_for_client(const struct smp *s)
+{
+	return s->h.method & MAD_RESPONSE || s->h.attr_id == ATTR_SM_INFO ||
+		(s->h.method != MAD_GET && s->h.method != MAD_SET);
+}
+
+static void
+arrive(struct model *m, struct flight *f)
+{
+	struct sim_node *n = &m->nodes[f->node];
+
+	if (f->gmp) {
+		deliver(m, f);
+		return;
+	}
+	if (!(f->smp.h.method & MAD_RESPONSE)) {
+		count(m, n, &f->smp.h);
+		if (is_mute(n, f->smp.h.attr_id)) {
+			lose(m, f);
+			return;
+		}
+	}
+	if (f->smp.h.method == MAD_TRAP_REPRESS && repress(n, &f->smp))
+		flight_end(m, f);
+	else if (is_for_client(&f->smp))
+		deliver(m, f);
+	else if (sma_answer(m, f->node, f->port, &f->smp))
+		send_answer(m, f);
+	else
+		lose(m, f);
+}
+
+/* ---- Traps ---- */
+
+static void
+start_trap(struct model *m, uint32_t node, unsigned slot, unsigned port, struct notice *notice)
+{
+	struct sim_node *n = &m->nodes[node];
+	struct sim_trap *t = &n->traps[slot];
+	struct flight *f;
+
+	notice->generic = true;
+	notice->producer = n->type;
+	notice->issuer_lid = n->ports[port].info.lid;
+	notice->count = n->notices++ & 0x7fff;
+	notice_encode(notice, t->data);
+	t->port = (uint8_t)port;
+	t->tid = ++m->tid ? m->tid : ++m->tid;
+	f = flight_new(m, FLIGHT_TRAP, node, slot);
+	f->tid = t->tid;
+	flight_start(m, f, 0);
+}
+
+void
+trap_128(struct model *m, uint32_t node)
+{
+	struct notice notice = { .type = 1, .trap = TRAP_LINK_STATE };
+	const struct portinfo *i = &m->nodes[node].ports[0].info;
+
+	if (m->quiet || !i->sm_lid)
+		return;
+	notice.details[0] = (uint8_t)(i->lid >> 8);
+	notice.details[1] = (uint8_t)i->lid;
+	start_trap(m, node, TRAP_SLOT_128, 0, &notice);
+}
+
+void
+trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags)
+{
+	struct notice notice = { .type = 4, .trap = TRAP_CAPABILITY };
+	const struct portinfo *i = &m->nodes[node].ports[port].info;
+
+	if (m->quiet || !i->sm_lid)
+		return;
+	notice.details[2] = (uint8_t)(i->lid >> 8);
+	notice.details[3] = (uint8_t)i->lid;
+	notice.details[5] = flags ? 1 : 0;
+	for (unsigned k = 0; k < 4; k++)
+		notice.details[6 + k] = (uint8_t)(i->cap_mask >> (24 - 8 * k));
+	notice.details[10] = (uint8_t)(flags >> 8);
+	notice.details[11] = (uint8_t)flags;
+	start_trap(m, node, TRAP_SLOT_144, port, &notice);
+}
+
+static void
+send_trap(struct model *m, uint32_t node, const struct sim_trap *t)
+{
+	const struct portinfo *i = &m->nodes[node].ports[t->port].info;
+	struct place at = { node, t->port, 0 };
+	struct flight *f;
+
+	if (m->nodes[node].silence != MODEL_ANSWERS)
+		return;
+	f = flight_new(m, FLIGHT_ARRIVE, node, t->port);
+	memset(&f->smp, 0, sizeof(f->smp));
+	f->smp.h = (struct mad_header){
+		.base_version = 1, .class_version = 1, .mgmt_class = MAD_CLASS_SUBN_LID,
+		.method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = t->tid,
+	};
+	f->slid = i->lid;
+	memcpy(f->smp.data, t->data, sizeof(t->data));
+	if (walk_lid(m, &at, i->sm_lid, false) < 0 || dropped(m, node))
+		lose(m, f);
+	else
+		land_at(m, f, &at, 0);
+}
+
+static void
+repeat_trap(struct model *m, struct flight *f)
+{
+	struct sim_trap *t = &m->nodes[f->node].traps[f->port];
+	const struct portinfo *i = &m->nodes[f->node].ports[t->port].info;
+	monotime interval = 4096 * ((monotime)1 << i->subnet_timeout);
+
+	if (t->tid != f->tid || !i->sm_lid) {
+		flight_end(m, f);
+		return;
+	}
+	send_trap(m, f->node, t);
+	flight_start(m, f, interval > TRAP_INTERVAL_MIN ? interval : TRAP_INTERVAL_MIN);
+}
+
+static void
+tell_link(struct model *m, struct flight *f)
+{
+	struct sim_port *p = &m->nodes[f->node].ports[f->port];
+
+	if (p->client && p->client->ev.link)
+		p->client->ev.link(p->client->ev.arg, port_is_up(p));
+	flight_end(m, f);
+}
+
+static void
+land(struct model *m, struct flight *f)
+{
+	switch ((enum flight_kind)f->kind) {
+	case FLIGHT_ARRIVE:
+		arrive(m, f);
+		break;
+	case FLIGHT_DELIVER:
+		deliver(m, f);
+		break;
+	case FLIGHT_TRAP:
+		repeat_trap(m, f);
+		break;
+	case FLIGHT_TRAIN:
+		model_link_trained(m, f->node, f->port);
+		flight_end(m, f);
+		break;
+	case FLIGHT_LINK:
+		tell_link(m, f);
+		break;
+	}
+}
+
+void
+flight_timer(void *arg)
+{
+	struct model *m = arg;
+	monotime now = loop_now(m->loop);
+
+	m->in_timer = true;
+	while (m->nheap && m->heap[0]->at <= now)
+		land(m, heap_pop(m));
+	m->in_timer = false;
+	arm(m);
+}
+
+/* ---- Clients ---- */
+
+struct model_client *
+model_attach(struct model *m, uint32_t node, unsigned port, const struct model_client_events *ev)
+{
+	struct model_client *c;
+
+	if (node >= m->net->nnodes || port > m->nodes[node].nports ||
+	    !is_end_port(&m->nodes[node], port) || m->nodes[node].ports[port].client)
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->m = m;
+	c->ev = *ev;
+	c->node = node;
+	c->port = (uint8_t)port;
+	m->nodes[node].ports[port].client = c;
+	return c;
+}
+
+void
+model_detach(struct model_client *c)
+{
+	model_set_issm(c, false);
+	c->m->nodes[c->node].ports[c->port].client = NULL;
+	mem_free(c);
+}
+
+void
+model_set_issm(struct model_client *c, bool on)
+{
+	struct portinfo *i = &c->m->nodes[c->node].ports[c->port].info;
+	uint32_t mask = on ? i->cap_mask | CAP_IS_SM : i->cap_mask & ~(uint32_t)CAP_IS_SM;
+
+	if (mask == i->cap_mask)
+		return;
+	i->cap_mask = mask;
+	trap_144(c->m, c->node, c->port, 0);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/loop.h"
+#include "sm/text/ibnet.h"
+#include "sm/wire/attr.h"
+#include "sm/wire/mad.h"
+
+/*
+ * A fabric of simulated devices in this process.
+ *
+ * Each node of a struct ibnet has a subnet management agent (SMA) that answers SMPs; MADs travel
+ * hop by hop, by directed route through the ports they name, by LID through the forwarding tables
+ * that were written. Clients (subnet managers, tests) attach to a node's port, send MADs and get
+ * what arrives there. All of it runs on one loop; with a virtual loop it is the same on each run.
+ * Nodes are named by their index in the struct ibnet, which must outlive the model.
+ */
+struct model;
+struct model_client;
+
+struct model_options {
+	uint64_t seed;		/* of lost MADs */
+	monotime hop_time;	/* of one MAD over one cable; 0: 500 ns */
+	monotime sma_time;	/* of one MAD in an SMA, which does one at a time; 0: 5 us */
+	monotime train_time;	/* until a link that went down is up again; 0: 1 ms */
+	uint8_t mtu_cap;	/* MTU code of all ports; 0: 4096 bytes */
+	uint8_t vl_cap;		/* VL code of all external ports; 0: VL 0-7 */
+};
+
+/* Trains the links that are cabled (before this returns, without traps) and hands each end port
+ * the LID that the file gives it. `options` may be NULL. */
+struct model *
+model_new(struct loop *l, const struct ibnet *net, const struct model_options *options);
+void
+model_free(struct model *m);	/* clients are freed with it */
+const struct ibnet *
+model_ibnet(const struct model *m);
+struct loop *
+model_loop(const struct model *m);
+
+/* A MAD as a client sends or gets it. */
+struct model_mad {
+	uint8_t mad[MAD_SIZE];	/* wire bytes */
+	uint16_t lid;		/* out: destination LID, LID_PERMISSIVE for directed routes; in: source */
+	uint8_t qp;		/* 0 SMP, 1 GMP */
+	uint8_t sl;		/* service level of a GMP */
+	uint16_t pkey_index;	/* of a GMP */
+};
+
+struct model_client_events {
+	void (*receive)(void *arg, const struct model_mad *mad);	/* valid during the call */
+	void (*link)(void *arg, bool up);	/* the port's cable came or went; may be NULL */
+	void *arg;				/* handed to both */
+};
+
+/* Attach to a port of a CA, or to port 0 of a switch. NULL if there is no such port or somebody is
+ * attached to it. Callbacks come from the loop, never inside a call. */
+struct model_client *
+model_attach(struct model *m, uint32_t node, unsigned port, const struct model_client_events *ev);
+void
+model_detach(struct model_client *c);	/* no callback follows; IsSM is withdrawn */
+void
+model_send(struct model_client *c, const struct model_mad *mad);	/* takes a copy */
+void
+model_set_issm(struct model_client *c, bool on);
+
+/* Looking into the devices. Pointers are valid until the model changes. */
+const struct portinfo *
+model_portinfo(const struct model *m, uint32_t node, unsigned port);
+uint64_t
+model_port_guid(const struct model *m, uint32_t node, unsigned port);
+const struct switchinfo *
+model_switchinfo(const struct model *m, uint32_t node);
+uint8_t
+model_lft(const struct model *m, uint32_t node, uint16_t lid);	/* LFT_NO_PORT if unset */
+uint16_t
+model_pkey(const struct model *m, uint32_t node, unsigned port, unsigned index);
+uint8_t
+model_sl2vl(const struct model *m, uint32_t node, unsigned in, unsigned out, unsigned sl);
+bool
+model_link_is_up(const struct model *m, uint32_t node, unsigned port);
+/* Follow a data packet from an end port to a LID over ACTIVE links. Returns the number of switches
+ * on the way (and the end node), ERR_NOT_FOUND where a table has no port, ERR_CLOSED at a link that
+ * is not ACTIVE, ERR_FULL after 64 hops. */
+int
+model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end);
+
+/* Requests that reached an SMA (and were then answered or not), by method and attribute. */
+#define MODEL_ALL UINT32_MAX
+uint64_t
+model_count(const struct model *m, uint32_t node, uint8_t method, uint16_t attr_id);
+void
+model_count_reset(struct model *m);
+/* Sets of PortInfo with ClientReregister that the port took. */
+unsigned
+model_reregisters(const struct model *m, uint32_t node, unsigned port);
+/* All MADs that clients sent, and those that did not arrive. */
+uint64_t
+model_sent(const struct model *m);
+uint64_t
+model_lost(const struct model *m);
+
+/* Faults and changes. Switches at the ends note a change of link state and send trap 128. */
+void
+model_link_set(struct model *m, uint32_t node, unsigned port, bool up);
+/* Pull the cables of both ports, if any, and join the two by a new one of the first's rate. */
+void
+model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned bport);
+
+enum model_silence {
+	MODEL_ANSWERS,		/* as it should */
+	MODEL_SILENT,		/* the SMA answers nothing; all kinds of MADs pass through */
+	MODEL_HUNG,		/* nor do directed routes pass through; tables still forward */
+};
+void
+model_silence(struct model *m, uint32_t node, enum model_silence how);
+/* No answer to one attribute (on), or as before. At most 8 attributes a node are remembered. */
+void
+model_mute(struct model *m, uint32_t node, uint16_t attr_id, bool on);
+/* Lose this share of all MADs that a node sends or gets, in 1/1,000,000; MODEL_ALL for each node. */
+void
+model_drop(struct model *m, uint32_t node, uint32_t ppm);
+/* Each answer of a node comes so much later. */
+void
+model_delay(struct model *m, uint32_t node, monotime delay);
+/* Sets of the attribute are answered with this MAD status and do nothing; 0 ends it. */
+void
+model_refuse(struct model *m, uint32_t node, uint16_t attr_id, uint16_t status);
+
+/* Fields that keep their value when they are set, while the answer's status is 0. */
+enum model_keep {
+	MODEL_KEEP_SUBNET_TIMEOUT = 1,
+	MODEL_KEEP_SM_SL = 2,
+	MODEL_KEEP_MTU = 4,
+	MODEL_KEEP_OP_VLS = 8,
+	MODEL_KEEP_LID = 16,
+	MODEL_KEEP_LFT = 32,
+	MODEL_KEEP_PKEYS = 64,
+	MODEL_KEEP_FDB_TOP = 128,
+	MODEL_KEEP_STATE = 256,
+};
+void
+model_keep(struct model *m, uint32_t node, unsigned fields);
+/* NodeInfo and PortInfo tell this LocalPortNum; 0 ends it. */
+void
+model_lie_local_port(struct model *m, uint32_t node, uint8_t port);
+/* Another node GUID, or port GUID of an end port; both may double another's. */
+void
+model_set_node_guid(struct model *m, uint32_t node, uint64_t guid);
+void
+model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid);
+/* All that was written is lost, and all links go down and up again. */
+void
+model_reboot(struct model *m, uint32_t node);
+/* A new NodeDescription, with trap 144. */
+void
+model_set_description(struct model *m, uint32_t node, const char *text);
+
+#endif

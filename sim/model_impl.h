@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_MODEL_IMPL_H
+#define SIM_MODEL_IMPL_H
+
+#include "sim/model.h"
+#include "sim/rng.h"
+#include "sm/base/mem.h"
+
+/* What the files of the model share: model.c owns the objects and their faults, flight.c carries MADs,
+ * sma.c and sma_port.c answer them. */
+#define CA_PKEYS 64u		/* P_Key table of a CA port */
+#define PORT0_PKEYS 32u		/* of a switch's port 0 */
+#define SWITCH_PKEYS 64u	/* of a switch's external port (PartitionEnforcementCap) */
+#define MCAST_LIDS 1024u	/* MulticastFDBCap */
+#define GUIDS 8u		/* GUIDCap */
+#define ATTRS 0x21u		/* attribute ids that are counted */
+#define MUTES 8u		/* attributes that a node can be silent about, or refuse */
+
+enum { COUNT_GET, COUNT_SET, COUNT_OTHER, COUNTS };
+
+struct sim_port {
+	struct portinfo info;	/* as it would be read, but for what depends on the request */
+	uint64_t guid;		/* of an end port */
+	monotime lease_end;	/* when protection by the M_Key ends, MONOTIME_NEVER = not running */
+	struct model_client *client;	/* attached to it, or NULL */
+	uint16_t *pkeys;	/* NULL until it is written */
+	uint64_t *guids;	/* GUIDS alias GUIDs, NULL until they are written */
+	uint8_t *vlarb;		/* four blocks of SMP_DATA_SIZE, NULL until one is written */
+	uint32_t peer;		/* node at the other end of the cable, IBNET_NONE = no cable */
+	uint32_t reregisters;	/* ClientReregister bits taken */
+	uint8_t peer_port;	/* port there */
+	uint8_t cable_width;	/* enum link_width that the cable carries */
+	uint8_t cable_speed;	/* enum link_speed that it carries */
+	bool cut;		/* the cable is out of order */
+	bool disabled;		/* physical state was set to Disabled or Sleep */
+	bool training;		/* a flight that ends it is under way */
+};
+
+struct sim_trap {
+	uint32_t tid;		/* of the trap that waits for its repress; 0 = none */
+	uint8_t port;		/* end port that sends it */
+	uint8_t data[SMP_DATA_SIZE];	/* the notice */
+};
+
+enum { TRAP_SLOT_128, TRAP_SLOT_144, TRAP_SLOTS };
+
+struct sim_node {
+	const struct ibnet_node *ib;	/* its text */
+	struct sim_port *ports;		/* nports + 1, [0] of switches alone */
+	struct switchinfo sw;		/* of a switch */
+	uint64_t guid;			/* node GUID, which may be changed */
+	uint8_t *lft;			/* lft_len entries, from malloc */
+	uint16_t *mft;			/* 16 positions of MCAST_LIDS masks, NULL until one is written */
+	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes [in][out], NULL until written */
+	monotime busy_until;		/* the SMA works on what came before */
+	monotime delay;			/* of each answer */
+	struct sim_trap traps[TRAP_SLOTS];	/* that wait for a repress */
+	uint32_t counts[ATTRS][COUNTS];	/* requests that came */
+	uint32_t lft_len;		/* entries; the rest is LFT_NO_PORT */
+	uint32_t drop_ppm;		/* share of MADs that get lost */
+	unsigned keep;			/* enum model_keep */
+	uint16_t mute[MUTES];		/* attributes without answer, 0 = free slot */
+	uint16_t refuse[MUTES];		/* attributes that may not be set, 0 = free slot */
+	uint16_t refuse_status[MUTES];	/* with this status */
+	uint16_t notices;		/* traps made */
+	uint8_t type;			/* enum node_type */
+	uint8_t nports;			/* external ports */
+	uint8_t silence;		/* enum model_silence */
+	uint8_t lie_port;		/* LocalPortNum to tell, 0 = the right one */
+	char desc[NODEDESC_SIZE];	/* NodeDescription */
+};
+
+enum flight_kind {
+	FLIGHT_ARRIVE,		/* a MAD reaches a node */
+	FLIGHT_DELIVER,		/* a MAD reaches a client */
+	FLIGHT_TRAP,		/* a trap is due again */
+	FLIGHT_TRAIN,		/* a link has trained */
+	FLIGHT_LINK,		/* a client is told of its link */
+};
+
+struct flight {
+	monotime at;		/* when */
+	uint64_t seq;		/* order of those at one instant */
+	struct flight *next;	/* in the list of spare ones */
+	uint32_t node;		/* where */
+	uint32_t tid;		/* FLIGHT_TRAP: of the trap */
+	uint16_t slid;		/* source LID of a LID-routed MAD */
+	uint8_t kind;		/* enum flight_kind */
+	uint8_t port;		/* where: port of arrival; FLIGHT_TRAP: slot */
+	bool gmp;		/* `mad` holds a GMP, else `smp` an SMP */
+	struct smp smp;		/* the MAD */
+	struct model_mad mad;	/* the MAD, if it is a GMP */
+};
+
+struct model_client {
+	struct model *m;		/* where it is attached */
+	struct model_client_events ev;	/* whom it tells */
+	uint32_t node;			/* where it is attached */
+	uint8_t port;			/* where it is attached */
+};
+
+struct model {
+	struct loop *loop;		/* all happens on it */
+	struct region *region;		/* owns nodes, ports and tables but the LFTs */
+	const struct ibnet *net;	/* the text, borrowed */
+	struct sim_node *nodes;		/* net->nnodes */
+	struct model_options o;		/* with defaults filled in */
+	struct rng rng;			/* decides what is lost */
+	struct loop_timer *timer;	/* for the first flight */
+	struct flight **heap;		/* nheap flights, the first to end on top */
+	struct flight *spare;		/* flights to be used again */
+	size_t nheap, heap_size;	/* in use, allocated */
+	uint64_t seq;			/* of flights */
+	uint64_t sent, lost;		/* MADs of clients, and those that got lost */
+	uint64_t counts[ATTRS][COUNTS];	/* requests that came to any node */
+	uint32_t tid;			/* of traps */
+	bool quiet;			/* no traps while the fabric is being set up */
+	bool in_timer;			/* the timer is set when its callback ends */
+};
+
+/* The link of a port passes MADs. */
+static inline bool
+port_is_up(const struct sim_port *p)
+{
+	return p->info.state >= PORT_INIT;
+}
+
+static inline bool
+is_end_port(const struct sim_node *n, unsigned port)
+{
+	return n->type == NODE_SWITCH ? !port : port != 0;
+}
+
+/* The end port that belongs to a port: it holds the LID, the M_Key and the SM's address. */
+static inline struct sim_port *
+end_port(struct sim_node *n, unsigned port)
+{
+	return &n->ports[n->type == NODE_SWITCH ? 0 : port];
+}
+
+/* model.c */
+void
+model_link_down(struct model *m, uint32_t node, unsigned port);	/* and let it train again */
+void
+model_link_trained(struct model *m, uint32_t node, unsigned port);
+void
+model_lft_set(struct sim_node *n, unsigned block, const uint8_t *data);
+
+/* flight.c */
+struct flight *
+flight_new(struct model *m, enum flight_kind kind, uint32_t node, unsigned port);
+void
+flight_start(struct model *m, struct flight *f, monotime delay);
+void
+flight_timer(void *m);
+void
+trap_128(struct model *m, uint32_t node);
+void
+trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags);
+
+/* sma.c: the answer to a request replaces its status and data; false = no answer. */
+bool
+sma_answer(struct model *m, uint32_t node, unsigned in, struct smp *s);
+/* sma_port.c: these return a MAD status. */
+uint16_t
+sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
+		 uint8_t data[SMP_DATA_SIZE]);
+uint16_t
+sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
+		 uint8_t data[SMP_DATA_SIZE]);
+
+#endif
