@@ -11,14 +11,19 @@
  * then the switches' own, the two counted apart. For one LID all switches choose, nearest to the
  * destination first, among the edges that the engine's tree offers:
  *
- *  1. the edge with the least load after the choice. The load counts destinations that really
- *     cross the edge (a switch where no host's packet comes by adds nothing) and is weighted by
- *     the data rate: a link at a quarter of the speed is as full with a quarter of them;
- *  2. of these the one whose onward way to the destination carries the least load in sum;
+ *  1. the edge with the least load after the choice. The load counts destinations whose packets
+ *     really cross the edge, weighted by the data rate: a link at a quarter of the speed is as
+ *     full with a quarter of them;
+ *  2. of these the one where the edge and the onward way carry the fewest flows (host to host) in
+ *     sum, weighted likewise;
  *  3. of these the one with the least label along that way, nearest to the destination first, so
  *     that all switches agree on the same way in. On an intact fat tree this makes each host's
  *     packets meet in one top switch, and neighbouring hosts in different ones, which is what
  *     D-mod-K does in closed form (Zahavi, JPDC 2012).
+ *
+ * Then all is counted, from the far end inwards. A switch where no host's packets to the LID come
+ * by needs an entry all the same (its own port sends); that one goes where the fewest entries of
+ * any kind are, and disturbs no count but that.
  *
  * A port that the previous plan used for the LID is kept where it is still offered and carries at
  * most one destination more than the least loaded one would. The further LIDs of a port (LMC) avoid
@@ -28,14 +33,17 @@
  * not depend on the number of threads.
  */
 #define LOAD_UNIT 32u		/* load of one destination on the fastest link */
-#define KEY_LOAD_SHIFT 42	/* place of the load in a key, above three labels */
-#define KEY_LABEL_BITS 14
-#define KEY_LOAD_MAX ((1u << (64 - KEY_LOAD_SHIFT)) - 1)
+#define KEY_LABEL_BITS LEVELS_LABEL_BITS
+#define KEY_LOAD_SHIFT (3 * KEY_LABEL_BITS)	/* place of the flows in a key, above three labels */
+#define KEY_LOAD_MAX ((uint64_t)1 << 27)
+#define FLOW_MAX ((1u << 26) - 1)		/* flows saturate: sums must fit into a key */
 #define BATCH 32		/* trees built at a time */
 
 /* One kind of LIDs: loads are counted for each by itself. */
 struct tally {
 	uint32_t *after;	/* by edge: its load if one more destination took it */
+	uint32_t *flow;		/* by edge: flows that cross it, times fastest rate / rate */
+	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
 };
 
 struct balance {
@@ -51,7 +59,8 @@ struct balance {
 	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
 	uint64_t *key;			/* by switch: worth of its way to the present destination */
 	uint32_t *choice;		/* by switch: edge chosen for the present destination */
-	uint8_t *busy;			/* by switch: packets come by on the way there */
+	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
+	uint8_t *out;			/* by edge: its out port */
 	uint8_t *exits;			/* by switch: exits of the present LID */
 	uint8_t *tree_exits;		/* those that exit_tree was built for */
 	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
@@ -94,6 +103,16 @@ tally_init(struct tally *t, const struct balance *b)
 {
 	t->after = mem_array(b->f->nedges, sizeof(*t->after));
 	memcpy(t->after, b->step, b->f->nedges * sizeof(*t->after));
+	t->flow = mem_array(b->f->nedges, sizeof(*t->flow));
+	t->entries = mem_array(b->f->nedges, sizeof(*t->entries));
+}
+
+static void
+tally_free(struct tally *t)
+{
+	mem_free(t->after);
+	mem_free(t->flow);
+	mem_free(t->entries);
 }
 
 static void
@@ -111,6 +130,7 @@ measure_edges(struct balance *b)
 			uint32_t rate = f->edges[e].rate_mbps ? f->edges[e].rate_mbps : fastest;
 
 			b->to[e] = f->edges[e].to;
+			b->out[e] = f->edges[e].out;
 			b->step[e] = (uint32_t)(((uint64_t)fastest * LOAD_UNIT + rate / 2) / rate);
 			b->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
 		}
@@ -143,7 +163,8 @@ balance_init(struct balance *b)
 	b->sources = levels_hosts(f);
 	b->key = mem_array(f->nswitches, sizeof(*b->key));
 	b->choice = mem_array(f->nswitches, sizeof(*b->choice));
-	b->busy = mem_array(f->nswitches, 1);
+	b->inflow = mem_array(f->nswitches, sizeof(*b->inflow));
+	b->out = mem_array(f->nedges, 1);
 	b->exits = mem_array(f->nswitches, 1);
 	b->tree_exits = mem_array(f->nswitches, 1);
 	b->exit_home = FABRIC_NONE;
@@ -169,11 +190,12 @@ balance_done(struct balance *b)
 	mem_free(b->prev_sw);
 	mem_free(b->key);
 	mem_free(b->choice);
-	mem_free(b->busy);
+	mem_free(b->inflow);
+	mem_free(b->out);
 	mem_free(b->exits);
 	mem_free(b->tree_exits);
-	mem_free(b->hosts.after);
-	mem_free(b->switches.after);
+	tally_free(&b->hosts);
+	tally_free(&b->switches);
 	if (b->any_fixed)
 		tree_free(&b->exit_tree);
 }
@@ -215,56 +237,89 @@ overlap(const struct balance *b, uint32_t sw, uint32_t e, const struct item *it)
 	return n;
 }
 
-/* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
-static uint32_t
-choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
-	     uint32_t sw, const struct item *it)
+/* What speaks against an edge when loads are equal: flows there and onwards, then labels. */
+static inline uint64_t
+edge_key(const struct tally *y, const uint64_t *key, uint32_t e, uint32_t to)
 {
-	uint32_t best = *edge;
-	unsigned best_overlap = UINT32_MAX;
-
-	for (; edge < end; edge++) {
-		uint32_t e = *edge;
-		unsigned n = overlap(b, sw, e, it);
-
-		if (n > best_overlap)
-			continue;
-		if (n < best_overlap || y->after[e] < y->after[best] ||
-		    (y->after[e] == y->after[best] && b->key[b->to[e]] < b->key[b->to[best]]))
-			best = e;
-		best_overlap = n;
-	}
-	return best;
+	return key[to] + ((uint64_t)y->flow[e] << KEY_LOAD_SHIFT);
 }
 
 static uint32_t
 choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end)
 {
-	uint32_t best = *edge, best_after = y->after[best];
-	uint64_t best_key = b->key[b->to[best]];
+	const uint32_t *after = y->after, *to = b->to;
+	const uint64_t *key = b->key;
+	uint32_t best = *edge++, best_after = after[best];
+	uint64_t best_key;
 
-	for (edge++; edge < end; edge++) {
-		uint32_t after = y->after[*edge];
-		uint64_t key;
+	if (edge == end)
+		return best;
+	best_key = edge_key(y, key, best, to[best]);
+	for (; edge < end; edge++) {
+		uint32_t e = *edge;
+		uint64_t k;
 
-		if (after > best_after)
+		if (after[e] > best_after)
 			continue;
-		key = b->key[b->to[*edge]];
-		if (after < best_after || key < best_key) {
-			best = *edge;
-			best_after = after;
-			best_key = key;
+		k = edge_key(y, key, e, to[e]);
+		if (after[e] < best_after || k < best_key ||
+		    (k == best_key && y->entries[e] < y->entries[best])) {
+			best = e;
+			best_after = after[e];
+			best_key = k;
 		}
 	}
 	return best;
 }
 
-/* Keep the previous edge if it is offered and nearly as good. */
+/* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
 static uint32_t
-keep(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+	     uint32_t sw, const struct item *it)
+{
+	uint32_t best = FABRIC_NONE;
+	unsigned best_overlap = UINT32_MAX;
+
+	for (; edge < end; edge++) {
+		uint32_t e = *edge, pair[2] = { best, e };
+		unsigned n = overlap(b, sw, e, it);
+
+		if (n < best_overlap)
+			best = e;
+		else if (n == best_overlap)
+			best = choose(b, y, pair, pair + 2);
+		else
+			continue;
+		best_overlap = n;
+	}
+	return best;
+}
+
+/* For a switch that only its own port sends by: the edge with the fewest entries. */
+static uint32_t
+choose_unused(const struct balance *b, const struct tally *y, const uint32_t *edge,
+	      const uint32_t *end)
+{
+	const uint32_t *entries = y->entries, *step = b->step;
+	uint32_t best = *edge++, best_entries = entries[best] + step[best];
+
+	for (; edge < end; edge++) {
+		uint32_t n = entries[*edge] + step[*edge];
+
+		if (n < best_entries) {
+			best = *edge;
+			best_entries = n;
+		}
+	}
+	return best;
+}
+
+/* Keep the previous edge if it is offered and its load at most one destination more. */
+static uint32_t
+keep(const struct balance *b, const uint32_t *load, const uint32_t *edge, const uint32_t *end,
      uint32_t best, uint32_t old)
 {
-	if (old == best || old == FABRIC_NONE || y->after[old] > y->after[best] + b->step[old])
+	if (old == best || old == FABRIC_NONE || load[old] > load[best] + b->step[old])
 		return best;
 	for (; edge < end; edge++)
 		if (*edge == old)
@@ -275,60 +330,114 @@ keep(const struct balance *b, const struct tally *y, const uint32_t *edge, const
 static uint64_t
 way_key(const struct balance *b, const struct tally *y, uint32_t sw, uint32_t e, unsigned dist)
 {
-	uint64_t next = b->key[b->to[e]];
-	uint64_t load = (next >> KEY_LOAD_SHIFT) + ((y->after[e] - b->step[e]) >> 1);
-	uint64_t labels = next & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1);
+	uint64_t key = edge_key(y, b->key, e, b->to[e]);
 
-	if (load > KEY_LOAD_MAX)
-		load = KEY_LOAD_MAX;
+	if (key >> KEY_LOAD_SHIFT > KEY_LOAD_MAX)
+		key = KEY_LOAD_MAX << KEY_LOAD_SHIFT | (key & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1));
 	if (dist <= 3)
-		labels |= (uint64_t)b->label[sw] << (KEY_LABEL_BITS * (3 - dist));
-	return load << KEY_LOAD_SHIFT | labels;
+		key |= (uint64_t)b->label[sw] << (KEY_LABEL_BITS * (3 - dist));
+	return key;
 }
 
-/* Count the edges that packets of hosts (or, to a switch, of anybody) cross. */
-static void
-count_way(struct balance *b, struct tally *y, const struct balance_tree *t, bool all)
-{
-	for (uint32_t i = 0; i < t->n; i++)
-		b->busy[t->order[i]] = all || b->sources[t->order[i]];
-	for (uint32_t i = t->n; i-- > 1;) {
-		uint32_t sw = t->order[i], e = b->choice[sw];
+/* One LID while it is placed. */
+struct placing {
+	const struct item *it;			/* the LID */
+	const struct balance_tree *t;		/* ways to it */
+	struct tally *y;			/* where it counts */
+	struct plan_row *const *previous;	/* rows that it had; NULL: it is new */
+};
 
-		if (!b->busy[sw])
-			continue;
-		y->after[e] += b->step[e];
-		b->busy[b->to[e]] = 1;
-	}
+static uint32_t
+old_edge(const struct balance *b, const struct placing *p, uint32_t sw)
+{
+	if (!p->previous || b->prev_sw[sw] == FABRIC_NONE)
+		return FABRIC_NONE;
+	return previous_edge(b, sw, p->previous[b->prev_sw[sw]], p->it->lid);
 }
 
 static void
-place(struct balance *b, const struct balance_tree *t, const struct item *it)
+choose_all(struct balance *b, const struct placing *p)
 {
-	struct tally *y = it->out ? &b->hosts : &b->switches;
-	bool sticky = same_owner(b, it->lid);
+	const struct balance_tree *t = p->t;
 
-	b->key[it->home] = 0;
+	b->key[p->it->home] = 0;
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t sw = t->order[i];
 		const uint32_t *edge = &t->edge[t->first[i]], *end = &t->edge[t->first[i + 1]];
 		uint32_t e;
 
-		if (it->offset)
-			e = choose_apart(b, y, edge, end, sw, it);
+		if (p->it->offset)
+			e = choose_apart(b, p->y, edge, end, sw, p->it);
 		else
-			e = choose(b, y, edge, end);
-		if (sticky && b->prev_sw[sw] != FABRIC_NONE)
-			e = keep(b, y, edge, end, e, previous_edge(
-				 b, sw, b->in->previous->rows[b->prev_sw[sw]], it->lid));
+			e = choose(b, p->y, edge, end);
+		if (p->previous)
+			e = keep(b, p->y->after, edge, end, e, old_edge(b, p, sw));
 		b->choice[sw] = e;
-		b->key[sw] = way_key(b, y, sw, e, t->dist[sw]);
-		if (b->rows[sw])
-			b->rows[sw]->port[it->lid] = b->f->edges[e].out;
+		b->key[sw] = way_key(b, p->y, sw, e, t->dist[sw]);
 	}
-	count_way(b, y, t, it->out == 0);
-	if (b->rows[it->home])
-		b->rows[it->home]->port[it->lid] = it->out;
+}
+
+/* An entry that no host's packets use. */
+static uint32_t
+place_unused(struct balance *b, const struct placing *p, uint32_t i)
+{
+	const uint32_t *edge = &p->t->edge[p->t->first[i]], *end = &p->t->edge[p->t->first[i + 1]];
+	uint32_t sw = p->t->order[i], e = b->choice[sw];
+
+	if (end - edge > 1 && !p->it->offset) {
+		e = choose_unused(b, p->y, edge, end);
+		if (p->previous)
+			e = keep(b, p->y->entries, edge, end, e, old_edge(b, p, sw));
+	}
+	return e;
+}
+
+static void
+add_flows(const struct balance *b, struct tally *y, uint32_t e, uint32_t inflow)
+{
+	uint64_t flow = y->flow[e] + (uint64_t)inflow * b->step[e] / LOAD_UNIT;
+
+	y->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
+	y->after[e] += b->step[e];
+}
+
+/* Count the entries and write them. Any switch's packets to a switch count, of those to a host only
+ * other hosts' do. */
+static void
+count_all(struct balance *b, const struct placing *p)
+{
+	const struct balance_tree *t = p->t;
+	bool host = p->it->out != 0;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		b->inflow[t->order[i]] = host ? b->sources[t->order[i]] : 1;
+	for (uint32_t i = t->n; i-- > 1;) {
+		uint32_t sw = t->order[i], inflow = b->inflow[sw], e = b->choice[sw];
+
+		if (inflow) {
+			add_flows(b, p->y, e, inflow);
+			b->inflow[b->to[e]] += inflow;
+		} else {
+			e = place_unused(b, p, i);
+		}
+		p->y->entries[e] += b->step[e];
+		if (b->rows[sw])
+			b->rows[sw]->port[p->it->lid] = b->out[e];
+	}
+	if (b->rows[p->it->home])
+		b->rows[p->it->home]->port[p->it->lid] = p->it->out;
+}
+
+static void
+place(struct balance *b, const struct balance_tree *t, const struct item *it)
+{
+	struct placing p = {
+		.it = it, .t = t, .y = it->out ? &b->hosts : &b->switches,
+		.previous = same_owner(b, it->lid) ? b->in->previous->rows : NULL,
+	};
+
+	choose_all(b, &p);
+	count_all(b, &p);
 }
 
 static void

@@ -13,7 +13,7 @@
  * one switch nearest to all.
  */
 #define MAX_SAMPLES 128u	/* leaves whose distances are measured, for each part */
-#define LABEL_MASK 0x3fffu	/* 14 bits */
+#define LABELS (1u << LEVELS_LABEL_BITS)
 
 void
 levels_spread(const struct fabric *f, uint16_t *dist)
@@ -295,7 +295,8 @@ levels_label(const struct fabric *f, uint16_t *label)
 	}
 	qsort(places, f->nswitches, sizeof(*places), place_cmp);
 	for (uint32_t i = 0; i < f->nswitches; i++)
-		label[places[i].sw] = i & LABEL_MASK;
+		label[places[i].sw] = (uint16_t)(f->nswitches <= LABELS ? i :
+			(uint64_t)i * LABELS / f->nswitches);
 	mem_free(component);
 	mem_free(parent);
 	mem_free(level);

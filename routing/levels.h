@@ -17,8 +17,9 @@ levels_hosts(const struct fabric *f);
 /* Marks (1) the switches that make good roots; returns how many. At least one if there is any. */
 uint32_t
 levels_roots(const struct fabric *f, uint8_t *root);
-/* Labels 0..nswitches-1 (cut to 14 bits): switches that stand in the same place of different parts
- * of a tree come in the same order in each part. */
+/* Labels of LEVELS_LABEL_BITS bits: switches that stand in the same place of different parts of a
+ * tree come in the same order in each part. Distinct while there are no more switches than that. */
+#define LEVELS_LABEL_BITS 12
 void
 levels_label(const struct fabric *f, uint16_t *label);
 /* Connected component of every switch, numbered by its least switch index. */

@@ -75,7 +75,7 @@ minhop_route(const struct engine_input *in, struct engine_output *out, struct er
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
 	}
-	mem_free(r.rank);
+	ranks_free(&r);
 	return rc;
 }
 

@@ -351,6 +351,25 @@ describe(const struct ranks *r, uint32_t nroots, uint32_t lifted, uint32_t nlift
 			 nlifted ? "ranked" : "stands");
 }
 
+/* Trees are built many times: let each look at edges of one direction only. */
+static void
+split_edges(struct ranks *r)
+{
+	const struct fabric *f = r->f;
+
+	r->down = mem_array(f->nswitches, sizeof(*r->down));
+	r->edge = mem_array(f->nedges, sizeof(*r->edge));
+	for (uint32_t sw = 0, len = 0; sw < f->nswitches; sw++) {
+		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
+			if (ranks_up(r, sw, f->edges[k].to))
+				r->edge[len++] = k;
+		r->down[sw] = len;
+		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
+			if (!ranks_up(r, sw, f->edges[k].to))
+				r->edge[len++] = k;
+	}
+}
+
 int
 ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t size,
 	     struct error *e)
@@ -358,14 +377,24 @@ ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t 
 	uint32_t nroots, lifted = 0, nlifted;
 	int rc;
 
-	r->f = in->fabric;
+	*r = (struct ranks){ .f = in->fabric };
 	r->rank = mem_array(r->f->nswitches, sizeof(*r->rank));
 	rc = choose_ranks(in, r->rank, &nroots, e);
 	if (rc == 0)
 		rc = join_tops(r, &lifted, &nlifted, e);
-	if (rc == 0)
-		describe(r, nroots, lifted, nlifted, note, size);
-	return rc;
+	if (rc)
+		return rc;
+	describe(r, nroots, lifted, nlifted, note, size);
+	split_edges(r);
+	return 0;
+}
+
+void
+ranks_free(struct ranks *r)
+{
+	mem_free(r->rank);
+	mem_free(r->down);
+	mem_free(r->edge);
 }
 
 uint8_t *

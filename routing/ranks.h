@@ -10,6 +10,8 @@
 struct ranks {
 	const struct fabric *f;	/* whose switches */
 	uint16_t *rank;		/* by switch: 0 on top */
+	uint32_t *down;		/* by switch: where its edges that lead down start */
+	uint32_t *edge;		/* as fabric.edges, indices: of each switch those up, then those down */
 };
 
 /* Does the way from switch `a` to its neighbour `b` lead up? */
@@ -20,10 +22,13 @@ ranks_up(const struct ranks *r, uint32_t a, uint32_t b)
 }
 
 /* Find an order in which each connected part of the fabric has one top, as near to that of the
- * previous plan as can be; `note` gets a remark of `size` bytes. The caller frees r->rank. */
+ * previous plan as can be; `note` gets a remark of `size` bytes. The caller calls ranks_free(),
+ * also after an error. */
 int
 ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t size,
 	     struct error *e);
+void
+ranks_free(struct ranks *r);
 /* For engine_output.ranks. */
 uint8_t *
 ranks_copy(const struct ranks *r);

@@ -29,10 +29,10 @@ spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct b
 	for (uint32_t i = 0; i < len; i++) {
 		uint32_t sw = list[i];
 
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
+		for (uint32_t k = f->edge_first[sw]; k < r->down[sw]; k++) {
+			const struct fabric_edge *e = &f->edges[r->edge[k]];
 
-			if (t->mark[e->to] || !ranks_up(r, sw, e->to) || !balance_exit_ok(exits, e))
+			if (t->mark[e->to] || !balance_exit_ok(exits, e))
 				continue;
 			t->mark[e->to] = 1;
 			t->dist[e->to] = (uint16_t)(t->dist[sw] + 1);
@@ -58,11 +58,10 @@ spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, c
 		uint32_t sw = from_queue ? queue[q++] : down[i++];
 
 		t->order[t->n++] = sw;
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
+		for (uint32_t k = r->down[sw]; k < f->edge_first[sw + 1]; k++) {
+			const struct fabric_edge *e = &f->edges[r->edge[k]];
 
-			if (t->dist[e->to] != BALANCE_FAR || ranks_up(r, sw, e->to) ||
-			    !balance_exit_ok(exits, e))
+			if (t->dist[e->to] != BALANCE_FAR || !balance_exit_ok(exits, e))
 				continue;
 			t->dist[e->to] = (uint16_t)(t->dist[sw] + 1);
 			queue[nqueue++] = e->to;
@@ -81,17 +80,17 @@ ranks_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_
 	spread_up(r, exits, t, t->first, spread_down(r, home, exits, t, t->first), t->edge);
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t sw = t->order[i];
+		uint32_t k = t->mark[sw] ? r->down[sw] : f->edge_first[sw];
+		uint32_t end = t->mark[sw] ? f->edge_first[sw + 1] : r->down[sw];
 
 		t->first[i] = len;
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
+		for (; k < end; k++) {
+			const struct fabric_edge *e = &f->edges[r->edge[k]];
 
 			if (exits && exits[sw] != BALANCE_FREE && exits[sw] != e->out)
 				continue;
-			if (t->dist[e->to] + 1 != t->dist[sw] ||
-			    t->mark[sw] > t->mark[e->to] || ranks_up(r, sw, e->to) == t->mark[sw])
-				continue;
-			t->edge[len++] = k;
+			if (t->dist[e->to] + 1 == t->dist[sw] && t->mark[e->to] >= t->mark[sw])
+				t->edge[len++] = r->edge[k];
 		}
 	}
 	t->first[t->n] = len;
@@ -109,7 +108,7 @@ updn_route(const struct engine_input *in, struct engine_output *out, struct erro
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
 	}
-	mem_free(r.rank);
+	ranks_free(&r);
 	return rc;
 }
 
