@@ -8,7 +8,7 @@
 #define ALL { "all", NULL, "all", CLI_FLAG, "every row, however many there are" }
 #define TYPE { "type", "TYPE", "type", CLI_STRING, "only ca (hosts), switch or router" }
 #define FILTERS "FILTER is a name, a GUID, a LID, or a /regular expression/ on names.\n"
-#define CUT "Without FILTER and options, a list of more than 50 rows is cut to what is noteworthy:\n"
+#define CUT "Without FILTER and options, a list of more than 50 rows is cut to the noteworthy:\n"
 
 static const struct cli_option wait_options[] = {
 	{ "timeout", "SECONDS", NULL, CLI_SECONDS, "give up after this time (status 4)" },
@@ -45,7 +45,7 @@ static const struct cli_option event_options[] = {
 	{ "last", "N", "last", CLI_NUMBER, "the newest N (100)" },
 	{ "after", "N", "after", CLI_NUMBER, "those after event number N" },
 	{ "type", "TYPE", "type", CLI_STRING, "only of one type, link-down for example" },
-	{ "level", "LEVEL", "level", CLI_STRING, "error, warning, notice, info or debug, and graver" },
+	{ "level", "LEVEL", "level", CLI_STRING, "error to debug: only what is as grave" },
 	{ "follow", NULL, NULL, CLI_FLAG, "go on with what happens, until interrupted" },
 	{ 0 },
 };
@@ -72,7 +72,7 @@ const struct cli_command cli_commands[] = {
 		.name = "wait",
 		.synopsis = "[--timeout SECONDS]",
 		.help = "wait until every subnet is up and programmed",
-		.more = "A daemon that has just been started may take 5 seconds to open its socket.\n",
+		.more = "A daemon that was just started has 5 seconds to open its socket.\n",
 		.options = wait_options,
 		.doing = "waiting",
 		.print = print_wait,
@@ -106,8 +106,8 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "[FILTER] [--type TYPE] [--down] [--slow] [--all]",
 		.help = "ports by state and speed, and each one's peer",
 		.more = FILTERS CUT
-			"what is cabled and not active, runs slower than most links of its kind (to\n"
-			"hosts, between switches), or refuses what is set.\n",
+			"what is cabled and not active, runs slower than most links of its kind\n"
+			"(to hosts, between switches), or refuses what is set.\n",
 		.options = port_options,
 		.words = { "filter" },
 		.doing = "reading ports",
@@ -117,8 +117,8 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "[FILTER] [--type TYPE] [--down] [--slow] [--all]",
 		.help = "links by state and speed, with both their ends",
 		.more = FILTERS "A link is shown if either end matches.\n" CUT
-			"what is not active, runs slower than most links of its kind (to hosts, between\n"
-			"switches), or refuses what is set.\n",
+			"what is not active, runs slower than most links of its kind (to hosts,\n"
+			"between switches), or refuses what is set.\n",
 		.options = port_options,
 		.words = { "filter" },
 		.doing = "reading links",
@@ -151,16 +151,16 @@ const struct cli_command cli_commands[] = {
 		.name = "show topology",
 		.synopsis = "[-o ibnetdiscover|dot|json]",
 		.help = "the fabric, for other programs to read",
-		.more = "ibnetdiscover (the default) is what infiniband-diags and ibsim read, dot is\n"
-			"Graphviz's language.\n",
+		.more = "ibnetdiscover (the default) is what infiniband-diags and ibsim read,\n"
+			"dot is Graphviz's language.\n",
 		.doing = "writing the topology",
 		.print = print_topology,
 	}, {
 		.name = "path",
 		.synopsis = "SRC DST",
 		.help = "every hop from one place to another: node, ports, SL, VL",
-		.more = "SRC and DST are names, GUIDs or LIDs; a port of a host is NODE/NUMBER. A beginning\n"
-			"of a name is enough if only one node has it.\n",
+		.more = "SRC and DST are names, GUIDs or LIDs; a port of a host is NODE/NUMBER.\n"
+			"A beginning of a name is enough if only one node has it.\n",
 		.words = { "source", "destination" },
 		.need = 2,
 		.doing = "asking",

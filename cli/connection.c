@@ -63,7 +63,8 @@ read_line(struct cli *c, size_t *len, monotime limit, struct error *e)
 	while (!ret) {
 		monotime since = clock_monotonic() - start;
 
-		end = c->in.len > scanned ? memchr(c->in.data + scanned, '\n', c->in.len - scanned) : NULL;
+		end = c->in.len > scanned ? memchr(c->in.data + scanned, '\n', c->in.len - scanned)
+					  : NULL;
 		scanned = c->in.len;
 		if (end)
 			break;
@@ -97,7 +98,8 @@ read_json(struct cli *c, json_t **line, monotime limit, struct error *e)
 		return 0;
 	json_decref(*line);
 	*line = NULL;
-	error_set(e, ERR_FORMAT, "what listens on %s does not speak the control protocol", c->socket);
+	error_set(e, ERR_FORMAT, "what listens on %s does not speak the control protocol",
+		  c->socket);
 	return CLI_REFUSED;
 }
 
@@ -112,7 +114,8 @@ read_hello(struct cli *c, struct error *e)
 		return ret;
 	protocol = field_uint(line, "weft");
 	if (protocol != FRAME_PROTOCOL) {
-		error_set(e, ERR_UNSUPPORTED, "the daemon (version %s) speaks protocol %llu, this program %d",
+		error_set(e, ERR_UNSUPPORTED,
+			  "the daemon (version %s) speaks protocol %llu, this program %d",
 			  field_str(line, "version"), (unsigned long long)protocol, FRAME_PROTOCOL);
 		ret = CLI_REFUSED;
 	}

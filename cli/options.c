@@ -54,12 +54,14 @@ static int
 unknown_option(const struct cli *c, const char *name)
 {
 	static char dashed[80];
+	const struct cli_option *o;
 	const char *words[32], *near;
 	size_t len = 0;
 
-	for (const struct cli_option *o = globals; o->name; o++)
+	for (o = globals; o->name; o++)
 		words[len++] = o->name;
-	for (const struct cli_option *o = c->command ? c->command->options : NULL; o && o->name; o++)
+	o = c->command ? c->command->options : NULL;
+	for (; o && o->name; o++)
 		words[len++] = o->name;
 	words[len] = NULL;
 	near = nearest_word(name, words);
@@ -203,8 +205,8 @@ unknown_command(const struct words *w)
 	if (w->len > 1)
 		return usage("there is nothing to show named", w->word[1],
 			     nearest_word(w->word[1], names));
-	emit(stderr, "weft: show what? nodes, switches, ports, links, routes NODE, engines, events or "
-	     "topology\n");
+	emit(stderr, "weft: show what? nodes, switches, ports, links, routes NODE, engines, "
+		     "events or topology\n");
 	return CLI_USAGE;
 }
 
@@ -379,8 +381,8 @@ void
 options_help(const struct cli_command *command, FILE *out)
 {
 	if (command) {
-		fprintf(out, "usage: weft %s%s%s\n\n%s%s", command->name, command->synopsis[0] ? " " : "",
-			command->synopsis, command->help, "\n");
+		fprintf(out, "usage: weft %s%s%s\n\n%s%s", command->name,
+			command->synopsis[0] ? " " : "", command->synopsis, command->help, "\n");
 		fprintf(out, "%s%s", command->more ? "\n" : "", command->more ? command->more : "");
 		fprintf(out, "%s", command->options ? "\nOptions:\n" : "");
 		help_options(command->options, out);
@@ -388,11 +390,14 @@ options_help(const struct cli_command *command, FILE *out)
 		help_options(globals, out);
 		return;
 	}
-	fprintf(out, "usage: weft [OPTIONS] COMMAND ...\n\nCommands (weft COMMAND --help tells more):\n");
+	fprintf(out, "usage: weft [OPTIONS] COMMAND ...\n\n"
+		     "Commands (weft COMMAND --help tells more):\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
 		fprintf(out, "  %-14s  %s\n", k->name, k->help);
 	fprintf(out, "\nOptions:\n");
 	help_options(globals, out);
-	fprintf(out, "\nThe socket is --socket, else $" FRAME_SOCKET_ENV ", else " FRAME_DEFAULT_SOCKET ".\n"
-		"Exit status: 0 done, 1 refused or not found, 2 usage, 3 no daemon, 4 timed out.\n");
+	fprintf(out, "\nThe socket is --socket, else $" FRAME_SOCKET_ENV
+		     ", else " FRAME_DEFAULT_SOCKET ".\n"
+		     "Exit status: 0 done, 1 refused or not found, 2 usage, 3 no daemon, "
+		     "4 timed out.\n");
 }

@@ -85,17 +85,19 @@ status_head(const json_t *s)
 	const char *since = field_str(s, "role_since"), *master = field_str(s, "master");
 
 	emit(stdout, "subnet %s: %s%s%s%s%s\n", field_str(s, "name"), state,
-	     strcmp(state, role) ? ", " : "", strcmp(state, role) ? role : "", since[0] ? " since " : "",
-	     since);
+	     strcmp(state, role) ? ", " : "", strcmp(state, role) ? role : "",
+	     since[0] ? " since " : "", since);
 	if (master[0])
 		emit(stdout, "  in charge   %s\n", master);
 	if (field_str(s, "port")[0])
-		emit(stdout, "  port        %s, GUID %s, LID %llu, priority %llu\n", field_str(s, "port"),
-		     field_str(s, "port_guid"), N(s, "sm_lid"), N(s, "priority"));
-	emit(stdout, "  fabric      %llu nodes: %llu host%s and %llu switch%s, %llu link%s; top LID %llu\n",
+		emit(stdout, "  port        %s, GUID %s, LID %llu, priority %llu\n",
+		     field_str(s, "port"), field_str(s, "port_guid"), N(s, "sm_lid"),
+		     N(s, "priority"));
+	emit(stdout,
+	     "  fabric      %llu nodes: %llu host%s and %llu switch%s, %llu link%s; top LID %llu\n",
 	     N(s, "nodes"), N(s, "hosts"), plural(field_uint(s, "hosts")), N(s, "switches"),
-	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "links"), plural(field_uint(s, "links")),
-	     N(s, "top_lid"));
+	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "links"),
+	     plural(field_uint(s, "links")), N(s, "top_lid"));
 	if (field_uint(s, "silent"))
 		emit(stdout, "  silent      %llu device%s not answer\n", N(s, "silent"),
 		     field_uint(s, "silent") == 1 ? " does" : "s do");
@@ -104,11 +106,13 @@ status_head(const json_t *s)
 static void
 status_routing(const json_t *s)
 {
-	const char *wanted = field_str(s, "engine_requested"), *running = field_str(s, "engine_running");
+	const char *wanted = field_str(s, "engine_requested");
+	const char *running = field_str(s, "engine_running");
 
 	if (!running[0])
-		emit(stdout, "  routing     %s requested, none running%s%s\n", wanted[0] ? wanted : "none",
-		     field_str(s, "reason")[0] ? ": " : "", field_str(s, "reason"));
+		emit(stdout, "  routing     %s requested, none running%s%s\n",
+		     wanted[0] ? wanted : "none", field_str(s, "reason")[0] ? ": " : "",
+		     field_str(s, "reason"));
 	else if (strcmp(wanted, running) == 0)
 		emit(stdout, "  routing     %s, as requested\n", running);
 	else
@@ -122,13 +126,17 @@ static void
 proof_line(const json_t *p)
 {
 	if (!field_bool(p, "ok")) {
-		emit(stdout, "  proof       FAILED: %llu pairs unreachable, %llu loop entries, %llu credit loop%s; "
-		     "%s\n", N(p, "unreachable"), N(p, "loops"), N(p, "credit_loops"),
+		emit(stdout,
+		     "  proof       FAILED: %llu pairs unreachable, %llu loop entries, "
+		     "%llu credit loop%s; %s\n",
+		     N(p, "unreachable"), N(p, "loops"), N(p, "credit_loops"),
 		     plural(field_uint(p, "credit_loops")), field_str(p, "first"));
 		return;
 	}
-	emit(stdout, "  proof       passed: %llu pairs reached, no loop, no credit loop; %.2f hops, at most "
-	     "%llu\n", N(p, "pairs") - N(p, "cut_off"), field_real(p, "mean_hops"), N(p, "max_hops"));
+	emit(stdout,
+	     "  proof       passed: %llu pairs reached, no loop, no credit loop; "
+	     "%.2f hops, at most %llu\n",
+	     N(p, "pairs") - N(p, "cut_off"), field_real(p, "mean_hops"), N(p, "max_hops"));
 	if (field_uint(p, "cut_off"))
 		emit(stdout, "              %llu pairs are joined by no cables\n", N(p, "cut_off"));
 }
@@ -146,10 +154,13 @@ status_sweep(const json_t *s)
 		     field_str(s, "last_sweep"), ms_text(all, s, "last_sweep_ms"),
 		     ms_text(t[0], stages, "discover_ms"), ms_text(t[1], stages, "route_ms"),
 		     ms_text(t[2], stages, "check_ms"), ms_text(t[3], stages, "program_ms"));
-		emit(stdout, "              number %llu; first up %s after the start\n", N(s, "sweeps"),
+		emit(stdout, "              number %llu; first up %s after the start\n",
+		     N(s, "sweeps"),
 		     field_real(s, "up_ms") > 0 ? ms_text(all, s, "up_ms") : "not yet,");
 	}
-	emit(stdout, "  MADs        %llu sent, %llu timed out, %llu refused, %llu malformed, %llu unsolicited\n",
+	emit(stdout,
+	     "  MADs        %llu sent, %llu timed out, %llu refused, %llu malformed, "
+	     "%llu unsolicited\n",
 	     N(mads, "sent"), N(mads, "timed_out"), N(mads, "refused"), N(mads, "malformed"),
 	     N(mads, "unsolicited"));
 }
@@ -203,8 +214,8 @@ void
 print_path(const struct cli *c, const json_t *data)
 {
 	static const struct table_column columns[] = {
-		{ "HOP", true }, { "NODE", false }, { "GUID", false }, { "IN", true }, { "OUT", true },
-		{ "VL", true }, { "ALTERNATIVES", true },
+		{ "HOP", true }, { "NODE", false }, { "GUID", false }, { "IN", true },
+		{ "OUT", true }, { "VL", true }, { "ALTERNATIVES", true },
 	};
 	const json_t *hops = json_object_get(data, "hops");
 	struct table *t = table_new(columns, 7);
@@ -212,7 +223,8 @@ print_path(const struct cli *c, const json_t *data)
 	json_t *h;
 
 	(void)c;
-	emit(stdout, "LID %llu to LID %llu, SL %llu\n", N(data, "src_lid"), N(data, "dst_lid"), N(data, "sl"));
+	emit(stdout, "LID %llu to LID %llu, SL %llu\n", N(data, "src_lid"), N(data, "dst_lid"),
+	     N(data, "sl"));
 	json_array_foreach(hops, i, h) {
 		table_cell(t, "%zu", i);
 		table_cell(t, "%s", field_str(h, "node"));
@@ -231,11 +243,14 @@ check_quality(const json_t *d)
 {
 	if (!json_is_number(json_object_get(d, "shift_max")))
 		return;
-	emit(stdout, "quality  of %llu shift permutations the worst link load is %llu, %.2f on average\n",
+	emit(stdout,
+	     "quality  of %llu shift permutations the worst link load is %llu, %.2f on average\n",
 	     N(d, "shifts"), N(d, "shift_max"), field_real(d, "shift_mean"));
-	emit(stdout, "         of %llu random permutations it is %llu in the median\n", N(d, "samples"),
-	     N(d, "rp_median"));
-	emit(stdout, "         all-to-all load of the worst link %llu; effective bisection bandwidth %.1f %%\n",
+	emit(stdout, "         of %llu random permutations it is %llu in the median\n",
+	     N(d, "samples"), N(d, "rp_median"));
+	emit(stdout,
+	     "         all-to-all load of the worst link %llu; "
+	     "effective bisection bandwidth %.1f %%\n",
 	     N(d, "a2a"), field_real(d, "ebb") * 100);
 }
 
@@ -245,15 +260,19 @@ print_check(const struct cli *c, const json_t *d)
 	char took[DURATION_TEXT_SIZE];
 
 	(void)c;
-	emit(stdout, "proof    %s, of the tables of %s in %s\n", field_bool(d, "ok") ? "passed" : "FAILED",
-	     field_str(d, "engine")[0] ? field_str(d, "engine") : "no engine", ms_text(took, d, "took_ms"));
-	emit(stdout, "pairs    %llu, of which %llu unreachable and %llu joined by no cables\n", N(d, "pairs"),
-	     N(d, "unreachable"), N(d, "cut_off"));
-	emit(stdout, "entries  %llu on loops, %llu missing, %llu wrong\n", N(d, "loops"), N(d, "holes"),
-	     N(d, "misdelivered"));
-	emit(stdout, "hops     %.2f on average, %llu at most\n", field_real(d, "mean_hops"), N(d, "max_hops"));
-	emit(stdout, "credit   %s\n", field_uint(d, "credit_loops") ? "a LOOP in the dependencies of links"
-								    : "no loop in the dependencies of links");
+	emit(stdout, "proof    %s, of the tables of %s in %s\n",
+	     field_bool(d, "ok") ? "passed" : "FAILED",
+	     field_str(d, "engine")[0] ? field_str(d, "engine") : "no engine",
+	     ms_text(took, d, "took_ms"));
+	emit(stdout, "pairs    %llu, of which %llu unreachable and %llu joined by no cables\n",
+	     N(d, "pairs"), N(d, "unreachable"), N(d, "cut_off"));
+	emit(stdout, "entries  %llu on loops, %llu missing, %llu wrong\n", N(d, "loops"),
+	     N(d, "holes"), N(d, "misdelivered"));
+	emit(stdout, "hops     %.2f on average, %llu at most\n", field_real(d, "mean_hops"),
+	     N(d, "max_hops"));
+	emit(stdout, "credit   %s\n",
+	     field_uint(d, "credit_loops") ? "a LOOP in the dependencies of links"
+					   : "no loop in the dependencies of links");
 	if (field_str(d, "cycle")[0])
 		emit(stdout, "         %s\n", field_str(d, "cycle"));
 	check_quality(d);
@@ -281,7 +300,8 @@ print_reload(const struct cli *c, const json_t *data)
 	if (!json_array_size(changes))
 		emit(stdout, "the configuration has not changed\n");
 	else
-		emit(stdout, dry ? "dry run, nothing is changed\n" : "the new configuration is in use\n");
+		emit(stdout,
+		     dry ? "dry run, nothing is changed\n" : "the new configuration is in use\n");
 }
 
 void
@@ -297,7 +317,8 @@ print_engines(const struct cli *c, const json_t *data)
 
 	(void)c;
 	json_array_foreach(json_object_get(data, "subnets"), i, o) {
-		const char *reason = field_str(o, "reason"), *running = field_str(o, "engine_running");
+		const char *reason = field_str(o, "reason");
+		const char *running = field_str(o, "engine_running");
 
 		emit(stdout, "subnet %s: requested %s, running %s%s%s\n", field_str(o, "name"),
 		     field_str(o, "engine_requested"), running[0] ? running : "none",

@@ -21,8 +21,8 @@ tell_cut(const json_t *d, const char *things)
 		     (unsigned long long)matched, things);
 	else
 		emit(stdout, "%llu of %llu noteworthy; --all or a filter shows all %llu %s\n",
-		     (unsigned long long)shown, (unsigned long long)notable, (unsigned long long)matched,
-		     things);
+		     (unsigned long long)shown, (unsigned long long)notable,
+		     (unsigned long long)matched, things);
 }
 
 /* "12 active, 3 down": the non-zero members of an object. */
@@ -37,7 +37,8 @@ add_counts(struct buf *b, const json_t *counts)
 	json_object_foreach((json_t *)(uintptr_t)counts, key, value) {
 		if (!json_integer_value(value))
 			continue;
-		buf_printf(b, "%s%lld %s", first ? "" : ", ", (long long)json_integer_value(value), key);
+		buf_printf(b, "%s%lld %s", first ? "" : ", ", (long long)json_integer_value(value),
+			   key);
 		first = false;
 	}
 	if (first)
@@ -59,8 +60,8 @@ node_summary(const json_t *data)
 {
 	const json_t *s = json_object_get(data, "summary");
 
-	emit(stdout, "%llu nodes: %llu hosts, %llu switches, %llu routers; %llu silent\n", N(s, "nodes"),
-	     N(s, "hosts"), N(s, "switches"), N(s, "routers"), N(s, "silent"));
+	emit(stdout, "%llu nodes: %llu hosts, %llu switches, %llu routers; %llu silent\n",
+	     N(s, "nodes"), N(s, "hosts"), N(s, "switches"), N(s, "routers"), N(s, "silent"));
 }
 
 static void
@@ -109,7 +110,8 @@ print_switches(const struct cli *c, const json_t *data)
 	size_t i;
 
 	(void)c;
-	emit(stdout, "%llu switches; %llu silent\n", N(json_object_get(data, "summary"), "switches"),
+	emit(stdout, "%llu switches; %llu silent\n",
+	     N(json_object_get(data, "summary"), "switches"),
 	     N(json_object_get(data, "summary"), "silent"));
 	json_array_foreach(json_object_get(data, "switches"), i, n) {
 		table_cell(t, "%s", field_str(n, "name"));
@@ -290,9 +292,11 @@ print_routes(const struct cli *c, const json_t *data)
 		print_towards(data);
 		return;
 	}
-	emit(stdout, "%s (%s), LID %llu: %llu LIDs, %llu of them dropped%s\n", field_str(data, "node"),
-	     field_str(data, "guid"), N(data, "lid"), N(data, "lids"), N(data, "dropped"),
-	     field_bool(data, "fixed") ? "; it is silent: the tables it was last known to hold" : "");
+	emit(stdout, "%s (%s), LID %llu: %llu LIDs, %llu of them dropped%s\n",
+	     field_str(data, "node"), field_str(data, "guid"), N(data, "lid"), N(data, "lids"),
+	     N(data, "dropped"),
+	     field_bool(data, "fixed") ? "; it is silent: the tables it was last known to hold"
+				       : "");
 	print_loads(json_object_get(data, "ports"));
 	if (json_object_get(data, "entries"))
 		print_table_rows(json_object_get(data, "entries"));

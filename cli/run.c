@@ -104,7 +104,8 @@ run_wait(struct cli *c)
 		if (!sliced && deadline == MONOTIME_NEVER)
 			json_object_del(c->args, "timeout_ms");
 		else
-			json_object_set_new(c->args, "timeout_ms", json_integer(last ? left : SLICE_MS));
+			json_object_set_new(c->args, "timeout_ms",
+					    json_integer(last ? left : SLICE_MS));
 		ret = connection_request(c, &data, &e);
 		if (ret != CLI_TIMEOUT || last)
 			break;

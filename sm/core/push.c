@@ -203,7 +203,7 @@ config_next(struct subnet *s, struct device *d, struct transact_request *r, unsi
 		uint32_t diff = push_port_want(s, p, &want);
 		bool reregister = push_port_wants_reregister(s, p);
 
-		p->flags &= (uint8_t)~LIVE_PORT_REFUSED;
+		p->flags &= (uint16_t)~LIVE_PORT_REFUSED;
 		if (!diff && !(reregister && p->info.state == PORT_ACTIVE))
 			continue;
 		if (reregister && want.state == PORT_ARMED)
@@ -349,7 +349,7 @@ port_info_set(struct subnet *s, struct device *d, const struct transact_result *
 	set = push_port_want(s, p, &want);
 	if (s->push.step == PUSH_ACTIVATE) {
 		want.state = PORT_ACTIVE;
-		p->flags &= (uint8_t)~LIVE_PORT_REREGISTER;
+		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
 	}
 	p->info = got;
 	tell_kept(s, d, n, push_port_kept(&got, &want, set));

@@ -511,6 +511,19 @@ tell_up(struct subnet *s)
 }
 
 static void
+tell_mads(const struct subnet *s)
+{
+	const struct transact_counters *c = transact_counters(s->transact);
+
+	for (unsigned i = 0; i < 256; i++)
+		if (c->sent[i])
+			log_debug("%llu requests of %s so far, %llu repeated in all",
+				  (unsigned long long)c->sent[i],
+				  mad_attr_name((uint16_t)i) ? mad_attr_name((uint16_t)i) : "others",
+				  (unsigned long long)c->retried);
+}
+
+static void
 push_verdict(struct subnet *s)
 {
 	const struct push *p = &s->push;
@@ -544,6 +557,7 @@ subnet_push_done(struct subnet *s)
 	s->first_master_sweep = false;
 	push_verdict(s);
 	finish_sweep(s, true);
+	tell_mads(s);
 	if (s->up && (s->push.sets || s->reroute_done || s->st.sweeps == 1))
 		tell_up(s);
 	if (s->up)

@@ -145,10 +145,20 @@ device_settled(struct subnet *s, struct device *d)
 	level_done(s, d->level);
 }
 
+static uint64_t
+model_key(const struct device *d)
+{
+	return (uint64_t)d->info.vendor_id << 48 ^ (uint64_t)d->info.device_id << 32 ^
+	       d->info.revision;
+}
+
 static void
 device_want_all(struct subnet *s, struct device *d, unsigned number)
 {
 	d->want_desc = true;
+	/* What others of its model offer it is asked for at once. */
+	if (!d->complete && map_get(&s->topo.extended, model_key(d)) != MAP_NONE)
+		d->extended = true;
 	if (d->info.node_type == NODE_SWITCH) {
 		d->want_switch_info = d->wait_switch_info = true;
 		d->wait_port0 = true;
@@ -163,7 +173,7 @@ device_want_all(struct subnet *s, struct device *d, unsigned number)
 static void
 device_want_port(struct subnet *s, struct live_port *p)
 {
-	if (p->read_sweep == s->sweep.id || p->device->silent)
+	if (p->asked_sweep == s->sweep.id || p->device->silent)
 		return;
 	bits_set(&p->device->read, p->number);
 	device_ready(s, p->device);
@@ -187,7 +197,7 @@ static void
 probe_finish(struct subnet *s, struct live_port *p)
 {
 	list_remove(&p->wait);
-	p->flags &= (uint8_t)~(LIVE_PORT_PROBING | LIVE_PORT_VERIFYING);
+	p->flags &= (uint16_t)~(LIVE_PORT_PROBING | LIVE_PORT_VERIFYING);
 	level_done(s, p->level);
 }
 
@@ -263,9 +273,11 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	}
 	if (is_switch && (d->wait_switch_info || d->wait_port0))
 		return false;
-	if ((n = bits_pop(&d->read)) >= 0)
+	if ((n = bits_pop(&d->read)) >= 0) {
+		d->ports[n].asked_sweep = s->sweep.id;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_PORT_INFO,
 			   portinfo_mod(d, (unsigned)n));
+	}
 	if ((n = bits_pop(&d->sminfo)) >= 0) {
 		r->cookie = (uint64_t)n;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_SM_INFO, 0);
@@ -282,7 +294,7 @@ probe_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 {
 	bool confirmed = p->peer && p->link_sweep == s->sweep.id;
 
-	if (!(p->flags & LIVE_PORT_PROBING))
+	if (!(p->flags & LIVE_PORT_PROBING) || p->flags & LIVE_PORT_PROBED)
 		return false;
 	if (!(p->flags & LIVE_PORT_VERIFYING) && (confirmed || !live_port_up(p))) {
 		probe_finish(s, p);
@@ -297,6 +309,7 @@ probe_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 	/* The path lies in the subnet's scratch space: one hop further, out of this port. */
 	((uint8_t *)(uintptr_t)r->path)[++r->hops] = p->number;
 	r->retries_less = p->probe_failures ? 15 : 0;
+	p->flags |= LIVE_PORT_PROBED;
 	return true;
 }
 
@@ -424,7 +437,7 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 	topo_link(&s->topo, p, q);
 	p->link_sweep = q->link_sweep = s->sweep.id;
 	p->probe_failures = 0;
-	p->flags &= (uint8_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
+	p->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
 	if (d->info.node_type != NODE_SWITCH && q->guid != ni->port_guid) {
 		q->guid = ni->port_guid;
 		map_set(&s->topo.by_port_guid, q->guid, d->index);
@@ -518,7 +531,7 @@ verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
 		claim = *ni;
 		found(s, v, &claim);
 	}
-	claimant->flags &= (uint8_t)~LIVE_PORT_DUPLICATE;
+	claimant->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
 	probe_queue(s, claimant);
 }
 
@@ -532,9 +545,10 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 	bool answered = !res->error && !res->mad_status;
 	struct nodeinfo ni;
 
+	p->flags &= (uint16_t)~LIVE_PORT_PROBED;
 	if (answered) {
 		nodeinfo_decode(&ni, res->data);
-		p->flags &= (uint8_t)~LIVE_PORT_UNANSWERED;
+		p->flags &= (uint16_t)~LIVE_PORT_UNANSWERED;
 		if (!verifying)
 			found(s, p, &ni);
 		else
@@ -551,9 +565,9 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 			p->link_sweep = live_peer(p)->link_sweep = s->sweep.id;
 	}
 	if (!p->verify)
-		p->flags &= (uint8_t)~LIVE_PORT_VERIFYING;
+		p->flags &= (uint16_t)~LIVE_PORT_VERIFYING;
 	list_remove(&p->wait);
-	p->flags &= (uint8_t)~LIVE_PORT_PROBING;
+	p->flags &= (uint16_t)~LIVE_PORT_PROBING;
 	level_done(s, p->level);
 }
 
@@ -601,7 +615,7 @@ port_down(struct subnet *s, struct live_port *p)
 {
 	struct live_port *peer = live_peer(p);
 
-	p->flags &= (uint8_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE);
+	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE);
 	p->probe_failures = 0;
 	p->stubborn = 0;
 	if (!peer)
@@ -637,15 +651,20 @@ end_port_read(struct subnet *s, struct live_port *p)
 	struct device *d = p->device;
 	bool own = d == s->topo.own && (p->number == s->topo.own_port || !p->number);
 
+	if (i->cap_mask & CAP_EXTENDED_SPEEDS && !d->extended) {
+		d->extended = true;
+		map_set(&s->topo.extended, model_key(d), 1);
+		if (p->number) {
+			bits_set(&d->read, p->number);	/* again, with the bit */
+			return;
+		}
+	}
+	if (!(i->cap_mask & CAP_EXTENDED_SPEEDS))
+		d->extended = false;
 	if (i->cap_mask & CAP_IS_SM && !own)
 		bits_set(&d->sminfo, p->number);
 	if (p->number && (!p->pkey0 || i->state == PORT_INIT))
 		bits_set(&d->pkeys, p->number);
-	if (i->cap_mask & CAP_EXTENDED_SPEEDS && !d->extended) {
-		d->extended = true;
-		if (p->number)
-			bits_set(&d->read, p->number);	/* again, with the bit */
-	}
 }
 
 static void

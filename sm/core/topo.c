@@ -38,6 +38,7 @@ topo_free(struct topo *t)
 		device_free(list_entry(it, struct device, all));
 	map_free(&t->by_guid);
 	map_free(&t->by_port_guid);
+	map_free(&t->extended);
 	mem_free(t->table);
 	topo_init(t);
 }

@@ -39,6 +39,7 @@ enum port_flags {
 	LIVE_PORT_REFUSED = 32,		/* refused a Set in the last push */
 	LIVE_PORT_EXTENDED_READ = 64,	/* info was asked for with the extended-speed bit */
 	LIVE_PORT_UNANSWERED = 128,	/* link is up, nobody answers behind it */
+	LIVE_PORT_PROBED = 256,		/* the probe is in flight */
 };
 
 struct live_port {
@@ -52,6 +53,7 @@ struct live_port {
 	monotime probe_after;		/* back-off: not before this time */
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t read_sweep;		/* sweep that read info last */
+	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block as read, if index 0 must change; NULL */
 	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
@@ -59,7 +61,7 @@ struct live_port {
 	uint8_t peer_number;		/* port number at the far end */
 	uint8_t probe_failures;		/* in a row */
 	uint8_t level;			/* distance under which its probe is counted */
-	uint8_t flags;			/* enum port_flags */
+	uint16_t flags;			/* enum port_flags */
 };
 
 struct device {
@@ -126,6 +128,7 @@ struct topo_watch {
 struct topo {
 	struct map by_guid;		/* node GUID -> table index */
 	struct map by_port_guid;	/* CA port GUID -> table index of its device */
+	struct map extended;		/* models (model_key) that were seen to offer extended speeds */
 	struct list devices;		/* all devices, in order of discovery */
 	struct device **table;		/* len slots, NULL where a device went */
 	uint32_t len;			/* slots used */

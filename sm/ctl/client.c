@@ -144,7 +144,7 @@ client_read(struct ctl_client *c)
 	while (!c->eof && !c->dead && c->in.len <= FRAME_MAX_REQUEST) {
 		len = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (len > 0) {
-			/* A line counts from its first byte: one that never ends is no sign of life. */
+			/* A line counts from its first byte: one without end is no sign of life. */
 			if (!c->in.len && !c->closing)
 				c->active = loop_now(c->loop);
 			if (!c->closing)

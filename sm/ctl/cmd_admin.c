@@ -22,7 +22,8 @@ engine_known(struct ctl_req *r, const char *name)
 		words[len] = engines[len]->name;
 	words[len] = NULL;
 	near = nearest_word(name, words);
-	req_fail(r, EXIT_USAGE, "there is no routing engine \"%.60s\"%s%s%s (see weft show engines)", name,
+	req_fail(r, EXIT_USAGE,
+		 "there is no routing engine \"%.60s\"%s%s%s (see weft show engines)", name,
 		 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	return false;
 }
@@ -58,8 +59,8 @@ reroute(struct ctl_req *r)
 	if (!engine_known(r, engine))
 		return;
 	req_hold(r);
-	ret = r->subnet->reroute(r->subnet->subnet, engine, req_flag(r, "full"), req_flag(r, "dry_run"),
-				 rerouted, r, &e);
+	ret = r->subnet->reroute(r->subnet->subnet, engine, req_flag(r, "full"),
+				 req_flag(r, "dry_run"), rerouted, r, &e);
 	if (ret) {
 		e.code = ret;
 		req_error(r, &e);
@@ -149,9 +150,16 @@ static const struct ctl_arg reload_args[] = {
 };
 
 const struct ctl_command ctl_cmd_admin[] = {
-	{ .name = "reroute", .args = reroute_args, .scope = SCOPE_SUBNET, .change = true,
+	{ .name = "reroute",
+	  .args = reroute_args,
+	  .scope = SCOPE_SUBNET,
+	  .change = true,
 	  .run = reroute },
-	{ .name = "reload", .args = reload_args, .scope = SCOPE_ALL, .change = true, .run = reload },
+	{ .name = "reload",
+	  .args = reload_args,
+	  .scope = SCOPE_ALL,
+	  .change = true,
+	  .run = reload },
 	{ .name = "show engines", .scope = SCOPE_ALL, .run = show_engines },
 	{ 0 },
 };

@@ -49,8 +49,8 @@ check_run(struct ctl_req *r)
 
 	c->verdict = check_routing(&in, &c->report);
 	if (c->quality && !c->verdict)
-		quality_measure(&in, SEED, ports_with_lid(p) > SHIFTS_ALL ? SHIFTS_SAMPLED : 0, SAMPLES,
-				&c->q);
+		quality_measure(&in, SEED, ports_with_lid(p) > SHIFTS_ALL ? SHIFTS_SAMPLED : 0,
+				SAMPLES, &c->q);
 }
 
 static void

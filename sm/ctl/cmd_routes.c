@@ -77,12 +77,14 @@ put_loads(struct json *j, const struct plan *p, const struct routes *s)
 	jw_bool(j, "fixed", p->fixed[s->sw]);
 	jw_array(j, "ports");
 	for (unsigned i = 0; i <= n->nports; i++) {
-		if (!loads[i] && (i == 0 || p->fabric->ports[n->first_port + i].peer == FABRIC_NONE))
+		if (!loads[i] &&
+		    (i == 0 || p->fabric->ports[n->first_port + i].peer == FABRIC_NONE))
 			continue;
 		jw_object(j, NULL);
 		jw_uint(j, "port", i);
 		jw_uint(j, "lids", loads[i]);
-		put_port(j, "peer", p->fabric, i ? p->fabric->ports[n->first_port + i].peer : FABRIC_NONE);
+		put_port(j, "peer", p->fabric,
+			 i ? p->fabric->ports[n->first_port + i].peer : FABRIC_NONE);
 		jw_end(j);
 	}
 	jw_end(j);

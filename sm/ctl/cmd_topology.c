@@ -60,8 +60,8 @@ dot_link(struct buf *b, const struct fabric *f, const struct fabric_port *p)
 	char text[LINK_TEXT_SIZE];
 
 	buf_printf(b, "\t\"%016llx\" -- \"%016llx\" [taillabel=%u, headlabel=%u, label=\"%s\"];\n",
-		   (unsigned long long)f->nodes[p->node].guid, (unsigned long long)f->nodes[q->node].guid,
-		   p->number, q->number,
+		   (unsigned long long)f->nodes[p->node].guid,
+		   (unsigned long long)f->nodes[q->node].guid, p->number, q->number,
 		   link_text(text, (enum link_width)p->width, (enum link_speed)p->speed));
 }
 
@@ -214,6 +214,9 @@ static const struct ctl_arg topology_args[] = {
 };
 
 const struct ctl_command ctl_cmd_topology[] = {
-	{ .name = "show topology", .args = topology_args, .scope = SCOPE_PLAN, .run = show_topology },
+	{ .name = "show topology",
+	  .args = topology_args,
+	  .scope = SCOPE_PLAN,
+	  .run = show_topology },
 	{ 0 },
 };

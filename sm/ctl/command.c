@@ -95,8 +95,8 @@ check_value(struct ctl_req *r, const struct ctl_arg *arg, const json_t *value)
 	} else if (arg->kind == ARG_STRING && !word_allowed(arg, json_string_value(value))) {
 		const char *near = nearest_word(json_string_value(value), arg->words);
 
-		req_fail(r, EXIT_USAGE, "\"%s\" cannot be \"%.100s\"; did you mean \"%s\"?", arg->name,
-			 json_string_value(value), near ? near : arg->words[0]);
+		req_fail(r, EXIT_USAGE, "\"%s\" cannot be \"%.100s\"; did you mean \"%s\"?",
+			 arg->name, json_string_value(value), near ? near : arg->words[0]);
 	} else if (arg->kind == ARG_NUMBER && (json_integer_value(value) < 0 ||
 		   (uint64_t)json_integer_value(value) > arg->max)) {
 		req_fail(r, EXIT_USAGE, "\"%s\" must be from 0 to %llu", arg->name,
@@ -177,7 +177,8 @@ check_scope(struct ctl_req *r, const char *name)
 		return true;
 	r->plan = r->subnet->plan(r->subnet->subnet);
 	if (!r->plan)
-		req_fail(r, EXIT_REFUSED, "subnet %s has not been swept and routed yet (see weft status)",
+		req_fail(r, EXIT_REFUSED,
+			 "subnet %s has not been swept and routed yet (see weft status)",
 			 r->subnet->name);
 	return r->plan != NULL;
 }
@@ -241,8 +242,10 @@ prepare(struct ctl_req *r, bool changes, const char *line, size_t len)
 	if (!check_args(r))
 		return false;
 	if (r->command->change && !changes && !req_flag(r, "dry_run")) {
-		req_fail(r, EXIT_REFUSED, "\"%s\" changes the fabric: only root, the daemon's user and "
-			 "members of the control group may", r->command->name);
+		req_fail(r, EXIT_REFUSED,
+			 "\"%s\" changes the fabric: only root, the daemon's user and "
+			 "members of the control group may",
+			 r->command->name);
 		return false;
 	}
 	return check_scope(r, subnet);

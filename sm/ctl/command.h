@@ -48,7 +48,7 @@ struct ctl_arg {
 };
 
 enum ctl_scope {
-	SCOPE_ALL,			/* the daemon; "subnet" narrows it, r->subnet is NULL for all */
+	SCOPE_ALL,			/* the daemon; r->subnet narrows it, NULL: all */
 	SCOPE_SUBNET,			/* one subnet: r->subnet is set */
 	SCOPE_PLAN,			/* one subnet with a published plan: r->plan too */
 };

@@ -138,7 +138,8 @@ make_directory(const char *path, struct error *e)
 	if (slash && slash != dir) {
 		*slash = '\0';
 		if (mkdir(dir, 0755) && errno != EEXIST)
-			ret = error_set(e, ERR_IO, "the directory %s of the control socket cannot be made: %s",
+			ret = error_set(e, ERR_IO,
+					"the directory %s of the control socket cannot be made: %s",
 					dir, strerror(errno));
 	}
 	mem_free(dir);
@@ -155,8 +156,10 @@ clear_path(const struct sockaddr_un *sa, struct error *e)
 	if (lstat(sa->sun_path, &st))
 		return 0;
 	if (!S_ISSOCK(st.st_mode))
-		return error_set(e, ERR_EXISTS, "%s exists and is no socket: remove it, or name another "
-				 "control socket", sa->sun_path);
+		return error_set(e, ERR_EXISTS,
+				 "%s exists and is no socket: remove it, or name another "
+				 "control socket",
+				 sa->sun_path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return error_set(e, ERR_IO, "no socket can be had: %s", strerror(errno));
@@ -180,10 +183,11 @@ set_rights(struct ctl *c, const char *group, struct error *e)
 
 	c->group = g ? g->gr_gid : NO_GROUP;
 	if (group && !g)
-		return error_set(e, ERR_NOT_FOUND, "there is no group \"%s\" for the control socket", group);
+		return error_set(e, ERR_NOT_FOUND,
+				 "there is no group \"%s\" for the control socket", group);
 	if (chmod(c->path, g ? 0660 : 0600) || (g && chown(c->path, (uid_t)-1, g->gr_gid)))
-		return error_set(e, ERR_IO, "the rights of the control socket %s cannot be set: %s", c->path,
-				 strerror(errno));
+		return error_set(e, ERR_IO, "the rights of the control socket %s cannot be set: %s",
+				 c->path, strerror(errno));
 	return 0;
 }
 
@@ -195,14 +199,16 @@ open_socket(struct ctl *c, const char *path, const char *group, struct error *e)
 	int ret;
 
 	if (strlen(path) >= sizeof(sa.sun_path))
-		return error_set(e, ERR_INVALID, "the path of the control socket is longer than %zu bytes: %s",
+		return error_set(e, ERR_INVALID,
+				 "the path of the control socket is longer than %zu bytes: %s",
 				 sizeof(sa.sun_path) - 1, path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
 	if ((ret = make_directory(path, e)) || (ret = clear_path(&sa, e)))
 		return ret;
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0 || bind(c->fd, (const struct sockaddr *)&sa, sizeof(sa)))
-		return error_set(e, ERR_IO, "the control socket %s cannot be made: %s", path, strerror(errno));
+		return error_set(e, ERR_IO, "the control socket %s cannot be made: %s", path,
+				 strerror(errno));
 	c->path = mem_strdup(path);
 	if (lstat(path, &st) == 0) {
 		c->dev = st.st_dev;

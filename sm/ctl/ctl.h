@@ -24,9 +24,9 @@ struct ctl_subnet {
 	/* The published plan, or NULL before the first one; the caller gets a reference. */
 	const struct plan *(*plan)(void *subnet);
 	/*
-	 * Route (and program, unless dry_run) now. `engine` NULL: the configured chain. `full`: sweep
-	 * everything first. done(arg, error, text) once: one sentence either way. Returns 0, or
-	 * ERR_BUSY/ERR_REFUSED with a sentence at once (done is not called then).
+	 * Route (and program, unless dry_run) now. `engine` NULL: the configured chain. `full`:
+	 * sweep everything first. done(arg, error, text) once: one sentence either way. Returns 0,
+	 * or ERR_BUSY/ERR_REFUSED with a sentence at once (done is not called then).
 	 */
 	int (*reroute)(void *subnet, const char *engine, bool full, bool dry_run,
 		       void (*done)(void *arg, int error, const char *text), void *arg,
@@ -53,7 +53,7 @@ struct ctl *
 ctl_new(struct loop *l, const char *path, const char *group, const struct ctl_host *host,
 	struct error *e);
 void
-ctl_free(struct ctl *c);	/* closes the connections, removes the socket file; NULL is allowed */
+ctl_free(struct ctl *c);	/* closes connections, removes the socket file; NULL is allowed */
 
 /* For fuzzing: feed one request line as if a client with full rights had sent it; the answer, if it
  * comes at once, goes to `out`. */

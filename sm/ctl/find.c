@@ -50,11 +50,11 @@ ambiguous(const struct fabric *f, name_fn match, const char *text, size_t len, u
 	for (uint32_t n = 0; n < f->nnodes && told < CANDIDATES; n++) {
 		if (!match(f->nodes[n].name, text, len))
 			continue;
-		buf_printf(&list, "%s%s (%.40s)", told++ ? ", " : "", guid_text(guid, f->nodes[n].guid),
-			   f->nodes[n].name);
+		buf_printf(&list, "%s%s (%.40s)", told++ ? ", " : "",
+			   guid_text(guid, f->nodes[n].guid), f->nodes[n].name);
 	}
-	error_set(e, ERR_INVALID, "%u nodes match \"%.*s\": %s%s", count, (int)(len < 64 ? len : 64),
-		  text, list.data, count > told ? ", ..." : "");
+	error_set(e, ERR_INVALID, "%u nodes match \"%.*s\": %s%s", count,
+		  (int)(len < 64 ? len : 64), text, list.data, count > told ? ", ..." : "");
 	buf_free(&list);
 }
 
@@ -153,8 +153,8 @@ has_port(const struct fabric *f, struct found *found, unsigned number, struct er
 	const struct fabric_node *n = &f->nodes[found->node];
 
 	if (number > n->nports || (number == 0 && n->type != NODE_SWITCH))
-		return error_set(e, ERR_NOT_FOUND, "%s has no port %u: its ports are 1 to %u", n->name,
-				 number, n->nports);
+		return error_set(e, ERR_NOT_FOUND, "%s has no port %u: its ports are 1 to %u",
+				 n->name, number, n->nports);
 	found->number = (int)number;
 	found->lid = 0;
 	return 0;
@@ -182,7 +182,8 @@ find_node(const struct plan *p, const char *text, bool port, struct found *found
 			return has_port(p->fabric, found, number, e);
 	}
 	if (!got)
-		return error_set(e, ERR_NOT_FOUND, "no node has the name, GUID or LID \"%.100s\"", text);
+		return error_set(e, ERR_NOT_FOUND, "no node has the name, GUID or LID \"%.100s\"",
+				 text);
 	return got > 0 ? 0 : got;
 }
 
