@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/unit/ctl_fake.h"
+
+#include <spawn.h>
+#include <sys/mman.h>
+
+/*
+ * The real `weft`, which lies beside this program, against the fake host: what it prints for
+ * people, that its JSON is JSON, its exit statuses, and that an error is one line.
+ */
+
+extern char **environ;
+
+/* The real client. */
+struct result {
+	int status;		/* its exit status */
+	char out[65536];	/* standard output, cut */
+	char err[4096];		/* standard error */
+};
+
+static void
+slurp(int fd, char *text, size_t size)
+{
+	ssize_t len = pread(fd, text, size - 1, 0);
+
+	text[len > 0 ? len : 0] = '\0';
+	close(fd);
+}
+
+static void
+weft(struct result *r, const char *line)
+{
+	char exe[300], copy[400], *argv[24] = { exe, (char *)(uintptr_t) "-s", h.path }, *save,
+				  *word;
+	int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC), n = 3;
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 10);
+	posix_spawn_file_actions_t fa;
+	pid_t pid;
+
+	assert_true(len > 0);
+	exe[len] = '\0';
+	strcpy(strrchr(exe, '/') + 1, "weft");
+	snprintf(copy, sizeof(copy), "%s", line);
+	for (word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[n++] = word;
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_adddup2(&fa, out, 1);
+	posix_spawn_file_actions_adddup2(&fa, err, 2);
+	assert_int_equal(posix_spawn(&pid, exe, &fa, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&fa);
+	r->status = serve(pid);
+	slurp(out, r->out, sizeof(r->out));
+	slurp(err, r->err, sizeof(r->err));
+}
+
+static void
+weft_says(const char *line, int status, const char *out, const char *err)
+{
+	static struct result r;
+	char *newline;
+
+	weft(&r, line);
+	if (r.status != status || !strstr(r.out, out) || !strstr(r.err, err))
+		fail_msg("weft %s: status %d\n%s\n%s", line, r.status, r.out, r.err);
+	newline = strchr(r.err, '\n');
+	if (status && status != 2 && (!newline || newline[1]))
+		fail_msg("weft %s: not one line: %s", line, r.err);
+	assert_null(strchr(r.out, '\x1b'));
+}
+
+static void
+test_cli(void **state)
+{
+	(void)state;
+	add_event(EVENT_ROLE, LOG_L_NOTICE, "now master");
+	weft_says("status", 0, "fattree was requested: fattree: no levels", "");
+	weft_says("status", 0, "?[31mSubnetTimeOut", "");
+	weft_says("status", 0, "8 nodes: 4 hosts and 4 switches, 8 links", "");
+	weft_says("wait --timeout 5", 0, "", "");
+	weft_says("show nodes", 0, "gpu-3        0x0000000000001003  host     13", "");
+	weft_says("show switches", 0, "rack1/leaf2", "");
+	weft_says("show ports --slow", 0, "gpu-4/1", "");
+	weft_says("show links", 0, "8 links: 7 active, 1 init", "");
+	weft_says("show links", 0, "speeds: 7 4xNDR, 1 4xHDR; 1 slower than most", "");
+	weft_says("show routes rack1/leaf1", 0, "8 LIDs, 0 of them dropped", "");
+	weft_says("show routes gpu-3", 0, "to gpu-3/1, LID 13: 4 switches", "");
+	weft_says("show engines", 0, "minhop", "");
+	weft_says("show events", 0, "now master", "");
+	weft_says("show topology -o dot", 0, "graph fabric {", "");
+	weft_says("show topology", 0, "Switch\t8 ", "");
+	weft_says("path gpu-1 gpu-4", 0, "LID 11 to LID 14, SL 0", "");
+	weft_says("check", 0, "12, of which 0 unreachable", "");
+	weft_says("reroute --engine updn --dry-run", 0, "dry run, nothing is changed: updn", "");
+	assert_true(h.dry_run);
+	weft_says("reload", 0, "the new configuration is in use", "");
+	weft_says("--version", 0, "weft 0.", "");
+	weft_says("check --help", 0, "usage: weft check", "");
+}
+
+static void
+test_cli_json(void **state)
+{
+	static const char *const lines[] = {
+		"status",	"wait",	       "show nodes",	      "show switches",
+		"show ports",	"show links",  "show routes spine/0", "show routes 13",
+		"show engines", "show events", "show topology",	      "path 11 14",
+		"check",	"reroute",     "reload --dry-run",
+	};
+	static struct result r;
+	char line[80];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		json_t *json;
+
+		snprintf(line, sizeof(line), "%s%s",
+			 strcmp(lines[i], "show routes spine/0") ? "-o json " : "", lines[i]);
+		weft(&r, line);
+		if (strstr(lines[i], "spine")) {
+			assert_int_equal(r.status, 1);
+			continue;
+		}
+		json = json_loads(r.out, JSON_REJECT_DUPLICATES, NULL);
+		if (r.status || !json_is_object(json))
+			fail_msg("%s: status %d: %s", line, r.status, r.out);
+		json_decref(json);
+	}
+}
+
+static void
+test_cli_fails(void **state)
+{
+	struct plan *p = (struct plan *)(uintptr_t)h.plan;
+
+	(void)state;
+	weft_says("frobnicate", 2, "", "unknown command");
+	weft_says("show nods", 2, "", "\"nodes\"");
+	weft_says("show ports --dwon", 2, "", "\"--down\"");
+	weft_says("path gpu-1", 2, "", "usage: weft path SRC DST");
+	weft_says("path gpu-1 gpu-2 gpu-3", 2, "", "too many words");
+	weft_says("status -o yaml", 2, "", "yaml");
+	weft_says("wait --timeout soon", 2, "", "soon");
+	weft_says("show nodes --type swich", 2, "", "\"switch\"");
+	weft_says("reroute --engine updm", 2, "", "\"updn\"");
+	weft_says("path gpu-1 nowhere", 1, "", "nowhere");
+	weft_says("--subnet zwei status", 1, "", "zwei");
+	h.reload_code = ERR_FORMAT;
+	weft_says("reload", 1, "", "weft.yaml:3:1");
+	h.up = false;
+	weft_says("wait --timeout 200ms", 4, "", "subnet one is not up: programming");
+	p->rows[1]->port[14] = LFT_NO_PORT;
+	weft_says("check", 1, "FAILED", "not proved");
+	weft_says("-s /nonexistent/weft.sock status", 3, "", "no daemon");
+	weft_says("-s /nonexistent/weft.sock wait --timeout 300ms", 3, "", "no daemon");
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(test_cli), T(test_cli_json), T(test_cli_fails),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

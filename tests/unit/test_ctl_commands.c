@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/unit/ctl_fake.h"
+
+/* What each command of the control socket answers; the numbers are counted by hand. */
+
+static void
+test_status(void **state)
+{
+	json_t *json;
+
+	(void)state;
+	add_event(EVENT_ROLE, LOG_L_NOTICE, "now master");
+	json = ask("{\"command\":\"status\",\"subnet\":null,\"args\":{}}");
+	has_str(json, "data.subnets.0.name", "one");
+	has_str(json, "data.subnets.0.role", "master");
+	has_str(json, "data.subnets.0.role_since", "2025-11-29T21:13:11.123Z");
+	has_str(json, "data.subnets.0.state", "up");
+	has_str(json, "data.subnets.0.engine_requested", "fattree");
+	has_str(json, "data.subnets.0.engine_running", "updn");
+	has_str(json, "data.subnets.0.reason", "fattree: no levels");
+	has_int(json, "data.subnets.0.nodes", 8);
+	has_int(json, "data.subnets.0.switches", 4);
+	has_int(json, "data.subnets.0.hosts", 4);
+	has_int(json, "data.subnets.0.links", 8);
+	assert_true(json_number_value(at(json, "data.subnets.0.last_sweep_ms")) == 12.5);
+	has_str(json, "data.subnets.0.warnings.0", "gpu-4/1 keeps \x1b[31mSubnetTimeOut 0");
+	has_int(json, "data.subnets.0.more_warnings", 2);
+	has_int(json, "data.subnets.0.mads.sent", 321);
+	json_decref(json);
+	h.host.nsubnets = 2;
+	json = ask("{\"command\":\"status\"}");
+	assert_int_equal(json_array_size(at(json, "data.subnets")), 2);
+	json_decref(json);
+	json = ask("{\"command\":\"status\",\"subnet\":\"two\"}");
+	assert_int_equal(json_array_size(at(json, "data.subnets")), 1);
+	has_str(json, "data.subnets.0.name", "two");
+	json_decref(json);
+	refused("{\"command\":\"show nodes\"}", 2, "one, two");
+}
+
+static void
+comes_up(void *arg)
+{
+	(void)arg;
+	h.up = true;
+}
+
+static void
+test_wait(void **state)
+{
+	json_t *json = ask("{\"command\":\"wait\"}");
+
+	(void)state;
+	assert_true(json_is_true(at(json, "data.up")));
+	json_decref(json);
+	h.up = false;
+	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4, "subnet one is not up");
+	h.timer = loop_timer_new(h.loop, comes_up, NULL);
+	loop_timer_set(h.timer, MSEC(120));
+	json = ask("{\"command\":\"wait\",\"args\":{\"timeout_ms\":15000}}");
+	assert_true(json_is_true(at(json, "data.up")));
+	assert_true(json_number_value(at(json, "data.waited_ms")) >= 100);
+	json_decref(json);
+}
+
+static void
+test_nodes(void **state)
+{
+	json_t *json = ask("{\"command\":\"show nodes\"}");
+
+	(void)state;
+	has_int(json, "data.summary.nodes", 8);
+	has_int(json, "data.summary.switches", 4);
+	has_int(json, "data.summary.hosts", 4);
+	has_int(json, "data.summary.silent", 0);
+	has_int(json, "data.shown", 8);
+	has_str(json, "data.nodes.0.name", "spine");
+	has_str(json, "data.nodes.0.guid", "0x00000000000000a0");
+	has_int(json, "data.nodes.0.lid", 1);
+	has_str(json, "data.nodes.7.type", "ca");
+	has_int(json, "data.nodes.7.lid", 14);
+	has_int(json, "data.nodes.7.active", 0);
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"/^gpu-[12]$/\"}}");
+	assert_int_equal(json_array_size(at(json, "data.nodes")), 2);
+	has_str(json, "data.nodes.1.name", "gpu-2");
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"13\"}}");
+	assert_int_equal(json_array_size(at(json, "data.nodes")), 1);
+	has_str(json, "data.nodes.0.name", "gpu-3");
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"0x2002\"}}");
+	has_str(json, "data.nodes.0.name", "gpu-2");
+	json_decref(json);
+	json = ask("{\"command\":\"show switches\",\"args\":{\"filter\":\"rack1/leaf1\"}}");
+	has_int(json, "data.matched", 1);
+	has_int(json, "data.switches.0.cabled", 4);
+	has_int(json, "data.switches.0.hosts", 2);
+	json_decref(json);
+}
+
+static void
+test_ports(void **state)
+{
+	json_t *json = ask("{\"command\":\"show ports\",\"args\":{\"type\":\"ca\"}}");
+
+	(void)state;
+	has_int(json, "data.summary.ports", 4);
+	has_int(json, "data.summary.by_state.active", 3);
+	has_int(json, "data.summary.by_state.init", 1);
+	has_int(json, "data.summary.by_speed.4xNDR", 3);
+	has_int(json, "data.summary.by_speed.4xHDR", 1);
+	has_int(json, "data.summary.slow", 1);
+	has_str(json, "data.ports.3.node", "gpu-4");
+	has_int(json, "data.ports.3.port", 1);
+	has_int(json, "data.ports.3.lid", 14);
+	has_int(json, "data.ports.3.rate_mbps", 200000);
+	has_int(json, "data.ports.3.mtu", 4096);
+	has_int(json, "data.ports.3.vls", 8);
+	has_str(json, "data.ports.3.peer.node", "rack1/leaf2");
+	has_int(json, "data.ports.3.peer.port", 2);
+	json_decref(json);
+	json = ask("{\"command\":\"show ports\",\"args\":{\"all\":true}}");
+	has_int(json, "data.shown", 4 + 4 * 8);
+	has_int(json, "data.summary.cabled", 16);
+	json_decref(json);
+	json = ask("{\"command\":\"show ports\",\"args\":{\"slow\":true}}");
+	has_int(json, "data.shown", 2);
+	json_decref(json);
+}
+
+static void
+test_links(void **state)
+{
+	json_t *json = ask("{\"command\":\"show links\"}");
+
+	(void)state;
+	has_int(json, "data.summary.links", 8);
+	has_int(json, "data.summary.by_state.active", 7);
+	has_int(json, "data.summary.by_speed.4xNDR", 7);
+	has_int(json, "data.notable", 1);
+	has_int(json, "data.shown", 8);
+	has_str(json, "data.links.0.a.node", "spine");
+	json_decref(json);
+	json = ask("{\"command\":\"show links\",\"args\":{\"filter\":\"gpu-1\"}}");
+	has_int(json, "data.shown", 1);
+	has_str(json, "data.links.0.link", "4xNDR");
+	json_decref(json);
+	json = ask("{\"command\":\"show links\",\"args\":{\"down\":true}}");
+	has_int(json, "data.shown", 1);
+	has_str(json, "data.links.0.state", "init");
+	json_decref(json);
+}
+
+/* Long lists are cut to what is noteworthy, unless asked for. */
+static void
+test_cut(void **state)
+{
+	json_t *json;
+
+	(void)state;
+	plan_unref(h.plan);
+	h.plan = big_plan(200);
+	json = ask("{\"command\":\"show nodes\"}");
+	has_int(json, "data.matched", 201);
+	has_int(json, "data.notable", 0);
+	has_int(json, "data.shown", 0);
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"/^node-0001/\"}}");
+	has_int(json, "data.shown", 10);
+	json_decref(json);
+}
+
+static void
+test_routes(void **state)
+{
+	json_t *json = ask("{\"command\":\"show "
+			   "routes\",\"args\":{\"node\":\"rack1/leaf1\",\"all\":true}}");
+
+	(void)state;
+	has_int(json, "data.lids", 8);
+	has_int(json, "data.dropped", 0);
+	/* Ports 0, 1, 2, 5, 6 carry LIDs 3; 11; 12; 1 4 13; 2 14. */
+	has_int(json, "data.ports.0.lids", 1);
+	has_int(json, "data.ports.3.port", 5);
+	has_int(json, "data.ports.3.lids", 3);
+	has_int(json, "data.ports.4.lids", 2);
+	has_str(json, "data.ports.4.peer.guid", "0x00000000000000a1");
+	has_int(json, "data.entries.7.lid", 14);
+	has_int(json, "data.entries.7.out", 6);
+	has_str(json, "data.entries.7.to.node", "gpu-4");
+	json_decref(json);
+	json = ask("{\"command\":\"show routes\",\"args\":{\"node\":\"gpu-3\"}}");
+	has_int(json, "data.lid", 13);
+	has_int(json, "data.switches", 4);
+	has_int(json, "data.entries.2.out", 5);
+	has_str(json, "data.entries.2.switch", "rack1/leaf1");
+	has_int(json, "data.entries.3.out", 1);
+	has_str(json, "data.entries.3.peer.node", "gpu-3");
+	json_decref(json);
+}
+
+/* Every way to name the two ends; the hops are those of small_rows[]. */
+static void
+test_path(void **state)
+{
+	static const char *const sources[] = {
+		"gpu-1", "GPU-1", "0x1001", "0x2001", "11", "gpu-1/1"
+	};
+	static const int hops[5][2] = { { 0, 1 }, { 1, 6 }, { 1, 2 }, { 6, 2 }, { 1, 0 } };
+	char line[200], field[40];
+	json_t *json;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		snprintf(line, sizeof(line), "{\"command\":\"path\",\"args\":{\"source\":\"%s\","
+			 "\"destination\":\"gpu-4\"}}", sources[i]);
+		json = ask(line);
+		has_int(json, "data.src_lid", 11);
+		has_int(json, "data.dst_lid", 14);
+		has_int(json, "data.sl", 0);
+		assert_int_equal(json_array_size(at(json, "data.hops")), 5);
+		for (int k = 0; k < 5; k++) {
+			snprintf(field, sizeof(field), "data.hops.%d.in", k);
+			has_int(json, field, hops[k][0]);
+			snprintf(field, sizeof(field), "data.hops.%d.out", k);
+			has_int(json, field, hops[k][1]);
+		}
+		has_str(json, "data.hops.2.guid", "0x00000000000000a1");
+		assert_int_equal(json_array_size(at(json, "data.hops.1.alternatives")), 0);
+		json_decref(json);
+	}
+	json = ask("{\"command\":\"path\",\"args\":{\"source\":\"rack1/"
+		   "leaf2\",\"destination\":\"3\"}}");
+	has_int(json, "data.src_lid", 4);
+	has_int(json, "data.dst_lid", 3);
+	json_decref(json);
+}
+
+static void
+test_path_refused(void **state)
+{
+	struct plan *p = (struct plan *)(uintptr_t)h.plan;
+
+	(void)state;
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"spine\",\"destination\":\"3\"}}", 1,
+		"0x00000000000000a1");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"gpu\",\"destination\":\"3\"}}", 1,
+		"4 nodes match");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"gpu-9\",\"destination\":\"3\"}}", 1,
+		"gpu-9");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"gpu-1/2\",\"destination\":\"3\"}}", 1,
+		"no port 2");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"10\",\"destination\":\"3\"}}", 1,
+		"10");
+	/* A hole on the way. */
+	p->rows[1]->port[14] = LFT_NO_PORT;
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"11\",\"destination\":\"14\"}}", 1,
+		"spine");
+	plan_unref(h.plan);
+	h.plan = NULL;
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"11\",\"destination\":\"14\"}}", 1,
+		"routed yet");
+}
+
+static void
+test_check(void **state)
+{
+	struct plan *p = (struct plan *)(uintptr_t)h.plan;
+	json_t *json = ask("{\"command\":\"check\"}");
+
+	(void)state;
+	assert_true(json_is_true(at(json, "data.ok")));
+	has_int(json, "data.pairs", 12);
+	has_int(json, "data.unreachable", 0);
+	has_int(json, "data.loops", 0);
+	has_int(json, "data.credit_loops", 0);
+	has_int(json, "data.cut_off", 0);
+	has_int(json, "data.max_hops", 3);
+	/* Four pairs on one leaf cross 1 switch, eight cross 3. */
+	assert_true(json_number_value(at(json, "data.mean_hops")) > 2.333);
+	assert_true(json_number_value(at(json, "data.mean_hops")) < 2.334);
+	/* Each host has a link of its own up from the other leaf. */
+	has_int(json, "data.shift_max", 1);
+	has_int(json, "data.a2a", 1);
+	has_int(json, "data.rp_median", 1);
+	assert_true(json_number_value(at(json, "data.ebb")) == 1.0);
+	json_decref(json);
+	/* Leaf 1 and the second spine send LID 14 to each other. */
+	p->rows[1]->port[14] = 1;
+	json = ask("{\"command\":\"check\"}");
+	assert_true(json_is_true(at(json, "ok")));
+	assert_true(json_is_false(at(json, "data.ok")));
+	assert_true(json_integer_value(at(json, "data.loops")) >= 2);
+	assert_true(json_integer_value(at(json, "data.unreachable")) >= 2);
+	assert_true(json_is_null(at(json, "data.shift_max")));
+	assert_true(json_string_length(at(json, "data.first")) > 0);
+	json_decref(json);
+}
+
+static void
+test_events(void **state)
+{
+	struct peer *p = peer_new();
+	json_t *json;
+
+	(void)state;
+	for (int i = 0; i < 70; i++)
+		add_event(EVENT_SWEEP, LOG_L_INFO, "a sweep");
+	add_event(EVENT_LINK_DOWN, LOG_L_WARNING, "a link");
+	json = ask("{\"command\":\"show events\",\"args\":{\"last\":2}}");
+	assert_int_equal(json_array_size(at(json, "data.events")), 2);
+	has_int(json, "data.events.1.sequence", 71);
+	has_str(json, "data.events.1.type", "link-down");
+	has_str(json, "data.events.1.level", "warning");
+	has_int(json, "data.last", 71);
+	json_decref(json);
+	json = ask("{\"command\":\"show events\",\"args\":{\"level\":\"warning\"}}");
+	assert_int_equal(json_array_size(at(json, "data.events")), 1);
+	json_decref(json);
+	/* The ring holds 64: of events 1 to 71 the first 7 are lost. */
+	json = ask("{\"command\":\"show events\",\"args\":{\"after\":0}}");
+	assert_int_equal(json_array_size(at(json, "data.events")), 64);
+	has_int(json, "data.lost", 7);
+	json_decref(json);
+	refused("{\"command\":\"show events\",\"args\":{\"type\":\"link-don\"}}", 2, "link-down");
+	/* A follower gets what comes while it waits. */
+	json_decref(peer_take(p));
+	peer_send(p, "{\"command\":\"show events\",\"args\":{\"after\":71,\"wait_ms\":20000}}\n");
+	json_decref(ask("{\"command\":\"status\"}"));
+	assert_int_equal(p->in.len, 0);
+	add_event(EVENT_LINK_UP, LOG_L_NOTICE, "the link again");
+	json = peer_take(p);
+	has_int(json, "data.events.0.sequence", 72);
+	json_decref(json);
+	peer_free(p);
+}
+
+static void
+test_topology(void **state)
+{
+	json_t *json = ask("{\"command\":\"show topology\",\"args\":{\"format\":\"json\"}}");
+	const json_t *lines;
+	size_t edges = 0, switches = 0;
+
+	(void)state;
+	assert_int_equal(json_array_size(at(json, "data.nodes")), 8);
+	assert_int_equal(json_array_size(at(json, "data.links")), 8);
+	has_int(json, "data.nodes.4.lids.0.lid", 11);
+	json_decref(json);
+	json = ask("{\"command\":\"show topology\",\"args\":{\"format\":\"dot\"}}");
+	lines = at(json, "data.lines");
+	assert_int_equal(json_array_size(lines), 8 + 8 + 2);
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		edges += strstr(json_string_value(json_array_get(lines, i)), " -- ") != NULL;
+	assert_int_equal(edges, 8);
+	json_decref(json);
+	json = ask("{\"command\":\"show topology\"}");
+	lines = at(json, "data.lines");
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		switches += strncmp(json_string_value(json_array_get(lines, i)), "Switch\t", 7) ==
+			    0;
+	assert_int_equal(switches, 4);
+	json_decref(json);
+}
+
+static void
+test_reroute(void **state)
+{
+	struct peer *p = peer_new();
+	json_t *json = ask("{\"command\":\"reroute\",\"args\":{\"engine\":\"minhop\",\"full\":true}"
+			   "}");
+
+	(void)state;
+	has_str(json, "data.text", "updn: 4 switches, nothing differs");
+	assert_string_equal(h.engine, "minhop");
+	assert_true(h.full && !h.dry_run);
+	json_decref(json);
+	refused("{\"command\":\"reroute\",\"args\":{\"engine\":\"minhip\"}}", 2, "\"minhop\"");
+	/* The second of two at a time is refused. */
+	peer_send(p, "{\"command\":\"reroute\",\"args\":{\"dry_run\":true}}\n");
+	refused("{\"command\":\"reroute\"}", 1, "under way");
+	peer_wait(p, 2);
+	assert_string_equal(h.engine, "(configured)");
+	assert_true(h.dry_run);
+	assert_int_equal(h.reroutes, 2);
+	peer_free(p);
+}
+
+static void
+test_reload(void **state)
+{
+	json_t *json = ask("{\"command\":\"reload\",\"args\":{\"dry_run\":true}}");
+
+	(void)state;
+	assert_int_equal(json_array_size(at(json, "data.changes")), 2);
+	has_str(json, "data.changes.0", "subnets[0].lmc: 0 -> 1 (dry)");
+	json_decref(json);
+	h.reload_code = ERR_FORMAT;
+	refused("{\"command\":\"reload\"}", 1, "weft.yaml:3:1");
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		T(test_status), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
+		T(test_cut), T(test_routes), T(test_path), T(test_path_refused), T(test_check),
+		T(test_events), T(test_topology), T(test_reroute), T(test_reload),
+	};
+
+	alarm(120);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
