@@ -13,8 +13,8 @@
  * A recipe fills a struct plan: nodes in any order, cables between their next free ports. The plan
  * then becomes a struct ibnet, hosts first (ibsim puts the subnet manager on the first node of a
  * file). All numbers are checked before anything is built, so that a recipe for a million
- * switches costs one sentence and no memory. Sources of the shapes: Al-Fares, Loukissas, Vahdat 2008
- * (k-ary fat tree); Kim, Dally, Scott, Abts 2008 (dragonfly).
+ * switches costs one sentence and no memory. Sources of the shapes: Al-Fares, Loukissas, Vahdat
+ * 2008 (k-ary fat tree); Kim, Dally, Scott, Abts 2008 (dragonfly).
  */
 #define MAX_ARGS 4u
 #define MAX_ARG 65535u		/* so that the product of four fits 64 bits */
@@ -323,8 +323,8 @@ build_random(struct plan *p, const unsigned *v)
 		return impossible(p, "a connected graph of %u switches takes a degree of at least "
 				  "%u", n, n > 2 ? 2 : n - 1);
 	if (degree >= n)
-		return impossible(p, "%u switches have at most %u neighbours each, not %u", n, n - 1,
-				  degree);
+		return impossible(p, "%u switches have at most %u neighbours each, not %u", n,
+				  n - 1, degree);
 	if ((rc = reserve(p, (uint64_t)n * (hosts + 1ull), (uint64_t)hosts + degree,
 			  (uint64_t)n * (hosts + degree))) < 0)
 		return rc;

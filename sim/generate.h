@@ -13,9 +13,9 @@
  *
  *   ft3 K                                full three-level fat tree of K-port switches, K even
  *   ft2 LEAVES SPINES HOSTS [PARALLEL]   two levels, HOSTS a leaf, PARALLEL cables to each spine
- *   torus X Y Z HOSTS                    HOSTS a switch; a side of 1 is no side, one of 2 a double cable
+ *   torus X Y Z HOSTS                    HOSTS a switch; a side of 2 is a double cable
  *   mesh X Y Z HOSTS                     the same without the cables that close the rings
- *   dragonfly A H P G                    G groups of A switches with P hosts and H global cables each
+ *   dragonfly A H P G                    G groups of A switches, P hosts, H global cables each
  *   random SWITCHES DEGREE HOSTS SEED    a connected random graph, up to DEGREE cables a switch
  */
 struct generate_options {

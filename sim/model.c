@@ -9,8 +9,8 @@
 /*
  * The simulated devices: nodes, ports and cables, what they hold, and what goes wrong with them.
  *
- * A struct model owns its nodes and ports in one region; forwarding tables grow on their own. A link
- * is two ports that name each other: it goes down at once and comes up when it has trained
+ * A struct model owns its nodes and ports in one region; forwarding tables grow on their own. A
+ * link is two ports that name each other: it goes down at once and comes up when it has trained
  * (FLIGHT_TRAIN), both ends in Initialize, whereupon switches note PortStateChange and send a trap.
  * Link states: IBA volume 1, 7.2; capabilities and their defaults: 14.2.5.3 to 14.2.5.6.
  */

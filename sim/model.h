@@ -44,7 +44,7 @@ model_loop(const struct model *m);
 /* A MAD as a client sends or gets it. */
 struct model_mad {
 	uint8_t mad[MAD_SIZE];	/* wire bytes */
-	uint16_t lid;		/* out: destination LID, LID_PERMISSIVE for directed routes; in: source */
+	uint16_t lid;		/* out: destination, LID_PERMISSIVE for directed ones; in: source */
 	uint8_t qp;		/* 0 SMP, 1 GMP */
 	uint8_t sl;		/* service level of a GMP */
 	uint16_t pkey_index;	/* of a GMP */
@@ -120,7 +120,7 @@ model_silence(struct model *m, uint32_t node, enum model_silence how);
 /* No answer to one attribute (on), or as before. At most 8 attributes a node are remembered. */
 void
 model_mute(struct model *m, uint32_t node, uint16_t attr_id, bool on);
-/* Lose this share of all MADs that a node sends or gets, in 1/1,000,000; MODEL_ALL for each node. */
+/* Lose this share of all MADs that a node sends or gets, in 1/1,000,000; MODEL_ALL: each node. */
 void
 model_drop(struct model *m, uint32_t node, uint32_t ppm);
 /* Each answer of a node comes so much later. */

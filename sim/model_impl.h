@@ -6,8 +6,8 @@
 #include "sim/rng.h"
 #include "sm/base/mem.h"
 
-/* What the files of the model share: model.c owns the objects and their faults, flight.c carries MADs,
- * sma.c and sma_port.c answer them. */
+/* What the files of the model share: model.c owns the objects and their faults, flight.c carries
+ * MADs, sma.c and sma_port.c answer them. */
 #define CA_PKEYS 64u		/* P_Key table of a CA port */
 #define PORT0_PKEYS 32u		/* of a switch's port 0 */
 #define SWITCH_PKEYS 64u	/* of a switch's external port (PartitionEnforcementCap) */
@@ -21,7 +21,7 @@ enum { COUNT_GET, COUNT_SET, COUNT_OTHER, COUNTS };
 struct sim_port {
 	struct portinfo info;	/* as it would be read, but for what depends on the request */
 	uint64_t guid;		/* of an end port */
-	monotime lease_end;	/* when protection by the M_Key ends, MONOTIME_NEVER = not running */
+	monotime lease_end;	/* when protection by M_Key ends, MONOTIME_NEVER = not running */
 	struct model_client *client;	/* attached to it, or NULL */
 	uint16_t *pkeys;	/* NULL until it is written */
 	uint64_t *guids;	/* GUIDS alias GUIDs, NULL until they are written */
@@ -50,8 +50,8 @@ struct sim_node {
 	struct switchinfo sw;		/* of a switch */
 	uint64_t guid;			/* node GUID, which may be changed */
 	uint8_t *lft;			/* lft_len entries, from malloc */
-	uint16_t *mft;			/* 16 positions of MCAST_LIDS masks, NULL until one is written */
-	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes [in][out], NULL until written */
+	uint16_t *mft;			/* 16 positions of MCAST_LIDS masks, NULL until written */
+	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes, NULL until written */
 	monotime busy_until;		/* the SMA works on what came before */
 	monotime delay;			/* of each answer */
 	struct sim_trap traps[TRAP_SLOTS];	/* that wait for a repress */

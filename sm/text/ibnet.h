@@ -38,14 +38,14 @@ struct ibnet_port {
 	uint16_t lid;		/* base LID, 0 if none; switches: port 0 only */
 	uint8_t lmc;		/* LMC of that LID */
 	uint8_t peer_port;	/* port at the other end */
-	uint8_t width;		/* enum link_width; 4x where the file does not say; 0 if not cabled */
-	uint8_t speed;		/* enum link_speed; SDR where the file does not say; 0 if not cabled */
+	uint8_t width;		/* enum link_width; 4x if the file does not say; 0 if not cabled */
+	uint8_t speed;		/* enum link_speed; SDR if the file does not say; 0 if not cabled */
 };
 
 struct ibnet_node {
 	uint64_t guid;		/* node GUID */
 	uint64_t system_guid;	/* system image GUID */
-	const char *name;	/* the file's identifier, "S-000b8cffff002347" or "Switch1"; unique */
+	const char *name;	/* the file's identifier, "S-000b8cffff002347", "Switch1"; unique */
 	const char *desc;	/* NodeDescription; the name where the file gives none */
 	struct ibnet_port *ports;	/* nports + 1; [0] is a switch's port 0, else unused */
 	uint32_t vendor_id;	/* 24 bits */
@@ -94,7 +94,7 @@ ibnet_read(struct ibnet **net, const char *path, struct error *e);
 /* Append the text. What was parsed comes out with the same nodes, names and cables. */
 void
 ibnet_write(struct buf *b, const struct ibnet *net);
-/* The node with this name, or this description if only one has it, or this GUID; else IBNET_NONE. */
+/* The node with this name, or this description if only one has it, or this GUID; or IBNET_NONE. */
 uint32_t
 ibnet_find(const struct ibnet *net, const char *word);
 

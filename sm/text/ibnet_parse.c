@@ -131,7 +131,7 @@ enter_comment(struct lines *l)
 	return true;
 }
 
-/* The description of a header's comment: in quotes (and it may hold quotes), or up to a known word. */
+/* The description of a header's comment: in quotes (it may hold quotes), or up to a known word. */
 static void
 take_desc(struct lines *l, const char **desc, size_t *len)
 {
@@ -399,7 +399,8 @@ static int
 key_value(struct parser *p, uint64_t max, uint64_t *value)
 {
 	if (!lines_number(&p->l, value) || *value > max)
-		return lines_error(&p->l, "expected a number of 0 to 0x%" PRIx64 " behind '='", max);
+		return lines_error(&p->l, "expected a number of 0 to 0x%" PRIx64 " behind '='",
+				   max);
 	p->node = IBNET_NONE;
 	return 0;
 }

@@ -7,8 +7,8 @@
 /*
  * The text of a fabric, laid out as ibnetdiscover does it: for each node its identifying numbers,
  * a header, and a line a cable; an empty line behind it. The reader of packaged ibsim needs its
- * numbers before the header, a cable's line to start with '[', and the LID and rate of the other end
- * last in the line.
+ * numbers before the header, a cable's line to start with '[', and the LID and rate of the other
+ * end last in the line.
  */
 static const char *
 type_word(const struct ibnet_node *n)

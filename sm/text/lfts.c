@@ -180,8 +180,8 @@ parse_entry(struct parser *p)
 		return lines_error(l, "expected a port of 0 to %u, or 255, behind the LID",
 				   IBNET_MAX_NODE_PORTS);
 	if (lid > p->top)
-		return lines_error(l, "LID 0x%" PRIx64 " lies past the end of the block, 0x%" PRIx64,
-				   lid, p->top);
+		return lines_error(l, "LID 0x%" PRIx64 " lies past the end of the block, 0x%"
+				   PRIx64, lid, p->top);
 	if (p->lines[lid] >= p->header)
 		return lines_error(l, "LID 0x%" PRIx64 " has an entry in line %u already", lid,
 				   p->lines[lid]);

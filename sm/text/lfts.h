@@ -11,8 +11,8 @@
 
 /*
  * The linear forwarding tables of a fabric as dump_lfts (of infiniband-diags) prints them, or
- * OpenSM in its opensm-lfts dump: one block a switch, one line a LID. A struct lfts owns a region in
- * which all of it lives.
+ * OpenSM in its opensm-lfts dump: one block a switch, one line a LID. A struct lfts owns a region
+ * in which all of it lives.
  */
 #define LFTS_MAX_SWITCHES 60000u		/* blocks of one file */
 #define LFTS_MAX_BYTES ((size_t)1 << 30)	/* table bytes of one file */

@@ -22,7 +22,7 @@ struct lines {
 
 void
 lines_start(struct lines *l, const char *text, size_t size, const char *file, struct error *e);
-/* Step to the next line: 1, 0 at the end, or a negative code for a line that is too long or binary. */
+/* Step to the next line: 1, 0 at the end, or a negative code for one that is too long or binary. */
 int
 lines_next(struct lines *l, size_t max);
 /* Fill the error with "file:line: ..." and return ERR_FORMAT. */

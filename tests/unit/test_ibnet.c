@@ -154,7 +154,8 @@ test_short(void **state)
 static void
 test_old(void **state)
 {
-	struct ibnet *net = parse("switchguid=0x50\nSwitch 24 \"S-50\"  # MT47396 by V port 0 lid 9\n"
+	struct ibnet *net = parse("switchguid=0x50\n"
+				  "Switch 24 \"S-50\"  # MT47396 by V port 0 lid 9\n"
 				  "[3] \"H-60\"[1]   # \"h01 HCA-1\" lid 18\n\ncaguid=0x60\n"
 				  "Ca 1 \"H-60\"  # \"h01 HCA-1\"\n");
 

@@ -253,7 +253,8 @@ test_node_info(void **state)
 	assert_int_equal(n.vendor_id, 0x2c9);
 	assert_int_equal(n.device_id, 0x1021);
 	assert_int_equal(n.partition_cap, 64);
-	nodeinfo_decode(&n, must(ask(r, (struct ask){ .path = "13", .attr = ATTR_NODE_INFO }))->data);
+	nodeinfo_decode(&n, must(ask(r, (struct ask){ .path = "13",
+						     .attr = ATTR_NODE_INFO }))->data);
 	assert_int_equal(n.node_type, NODE_SWITCH);
 	assert_int_equal(n.node_guid, 0xb0);
 	assert_int_equal(n.port_guid, 0xb0);
@@ -277,10 +278,11 @@ test_lost(void **state)
 	struct rig *r = *state;
 	uint64_t lost = model_lost(r->m);
 
-	assert_null(ask(r, (struct ask){ .path = "14", .attr = ATTR_NODE_INFO }));	/* no cable */
-	assert_null(ask(r, (struct ask){ .path = "15", .attr = ATTR_NODE_INFO }));	/* no port */
-	assert_null(ask(r, (struct ask){ .path = "2", .attr = ATTR_NODE_INFO }));	/* not ours */
-	assert_null(ask(r, (struct ask){ .path = "1241", .attr = ATTR_NODE_INFO }));	/* by a CA */
+	/* No cable; no port; not the client's port; and a CA passes nothing on. */
+	assert_null(ask(r, (struct ask){ .path = "14", .attr = ATTR_NODE_INFO }));
+	assert_null(ask(r, (struct ask){ .path = "15", .attr = ATTR_NODE_INFO }));
+	assert_null(ask(r, (struct ask){ .path = "2", .attr = ATTR_NODE_INFO }));
+	assert_null(ask(r, (struct ask){ .path = "1241", .attr = ATTR_NODE_INFO }));
 	assert_null(ask(r, (struct ask){ .lid = 2, .attr = ATTR_NODE_INFO }));
 	assert_null(ask(r, (struct ask){ .path = "124", .attr = ATTR_SM_INFO, .m_key = 1 }));
 	assert_int_equal(model_lost(r->m) - lost, 5);
@@ -572,7 +574,7 @@ test_tables(void **state)
 	s = must(ask(r, (struct ask){ .path = "", .method = MAD_SET, .attr = ATTR_GUID_INFO,
 				      .data = guids }));
 	guidinfo_decode(guids, s->data);
-	assert_int_equal(guids[0], 0x11);			/* the port GUID, not what was sent */
+	assert_int_equal(guids[0], 0x11);	/* the port GUID, not what was sent */
 	assert_int_equal(guids[7], 0x1111111111111111u);
 }
 
@@ -780,7 +782,8 @@ test_lies(void **state)
 	assert_int_equal(p.subnet_timeout, 18);
 	assert_int_equal(p.lid, 1);
 	model_lie_local_port(r->m, A, 9);
-	nodeinfo_decode(&n, must(ask(r, (struct ask){ .path = "1", .attr = ATTR_NODE_INFO }))->data);
+	nodeinfo_decode(&n, must(ask(r, (struct ask){ .path = "1",
+						     .attr = ATTR_NODE_INFO }))->data);
 	assert_int_equal(n.local_port, 9);
 	model_set_node_guid(r->m, B, 0xa0);
 	model_set_port_guid(r->m, B, 0, 0xa1);
