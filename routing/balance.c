@@ -392,13 +392,13 @@ place_unused(struct balance *b, const struct placing *p, uint32_t i)
 	return e;
 }
 
-static void
-add_flows(const struct balance *b, struct tally *y, uint32_t e, uint32_t inflow)
+static inline void
+add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
 {
-	uint64_t flow = y->flow[e] + (uint64_t)inflow * b->step[e] / LOAD_UNIT;
+	uint64_t flow = y->flow[e] + (uint64_t)inflow * step / LOAD_UNIT;
 
 	y->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
-	y->after[e] += b->step[e];
+	y->after[e] += step;
 }
 
 /* Count the entries and write them. Any switch's packets to a switch count, of those to a host only
@@ -407,25 +407,29 @@ static void
 count_all(struct balance *b, const struct placing *p)
 {
 	const struct balance_tree *t = p->t;
-	bool host = p->it->out != 0;
+	const uint32_t *order = t->order, *choice = b->choice, *to = b->to, *step = b->step;
+	uint32_t *inflow = b->inflow, *entries = p->y->entries;
+	struct plan_row *const *rows = b->rows;
+	const uint8_t *out = b->out;
+	uint16_t lid = p->it->lid;
 
 	for (uint32_t i = 0; i < t->n; i++)
-		b->inflow[t->order[i]] = host ? b->sources[t->order[i]] : 1;
+		inflow[order[i]] = p->it->out ? b->sources[order[i]] : 1;
 	for (uint32_t i = t->n; i-- > 1;) {
-		uint32_t sw = t->order[i], inflow = b->inflow[sw], e = b->choice[sw];
+		uint32_t sw = order[i], e = choice[sw];
 
-		if (inflow) {
-			add_flows(b, p->y, e, inflow);
-			b->inflow[b->to[e]] += inflow;
+		if (inflow[sw]) {
+			add_flows(p->y, e, inflow[sw], step[e]);
+			inflow[to[e]] += inflow[sw];
 		} else {
 			e = place_unused(b, p, i);
 		}
-		p->y->entries[e] += b->step[e];
-		if (b->rows[sw])
-			b->rows[sw]->port[p->it->lid] = b->out[e];
+		entries[e] += step[e];
+		if (rows[sw])
+			rows[sw]->port[lid] = out[e];
 	}
-	if (b->rows[p->it->home])
-		b->rows[p->it->home]->port[p->it->lid] = p->it->out;
+	if (rows[p->it->home])
+		rows[p->it->home]->port[lid] = p->it->out;
 }
 
 static void

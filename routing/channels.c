@@ -18,7 +18,7 @@ enum colour {
 /* Place in the list of a channel's successors. */
 struct cursor {
 	uint32_t channel;	/* whose successors */
-	uint32_t next;		/* lane x 256 + out port to look at next */
+	uint32_t next;		/* lane x bits of a map + out port to look at next */
 };
 
 void
@@ -26,18 +26,31 @@ channels_init(struct channels *c, const struct fabric *f, unsigned lanes)
 {
 	c->f = f;
 	c->lanes = lanes;
+	c->words = 1;
 	c->edge_at = mem_array(f->nports, sizeof(*c->edge_at));
+	c->to = mem_array(f->nedges, sizeof(*c->to));
+	c->out = mem_array(f->nedges, sizeof(*c->out));
 	memset(c->edge_at, 0xff, f->nports * sizeof(*c->edge_at));
-	for (uint32_t sw = 0; sw < f->nswitches; sw++)
-		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++)
-			c->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
-	c->bits = mem_array((size_t)f->nedges * lanes * lanes * 4, sizeof(*c->bits));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(f, sw);
+
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
+			c->to[e] = f->edges[e].to;
+			c->out[e] = f->edges[e].out;
+			c->edge_at[n->first_port + c->out[e]] = e;
+		}
+		if (n->nports / 64u + 1 > c->words)
+			c->words = n->nports / 64u + 1;
+	}
+	c->bits = mem_array((size_t)f->nedges * lanes * lanes * c->words, sizeof(*c->bits));
 }
 
 void
 channels_free(struct channels *c)
 {
 	mem_free(c->edge_at);
+	mem_free(c->to);
+	mem_free(c->out);
 	mem_free(c->bits);
 }
 
@@ -45,10 +58,10 @@ channels_free(struct channels *c)
 static uint32_t
 successor(const struct channels *c, struct cursor *at)
 {
-	uint32_t sw = c->f->edges[at->channel / c->lanes].to;
-	const uint64_t *bits = &c->bits[(size_t)at->channel * c->lanes * 4];
+	uint32_t sw = c->to[at->channel / c->lanes], width = c->words * 64;
+	const uint64_t *bits = &c->bits[(size_t)at->channel * c->lanes * c->words];
 
-	while (at->next < c->lanes * 256) {
+	while (at->next < c->lanes * width) {
 		uint64_t word = bits[at->next / 64] >> at->next % 64;
 		uint32_t edge;
 
@@ -57,10 +70,10 @@ successor(const struct channels *c, struct cursor *at)
 			continue;
 		}
 		at->next += (uint32_t)__builtin_ctzll(word);
-		edge = channels_edge(c, sw, (uint8_t)(at->next % 256));
+		edge = channels_edge(c, sw, (uint8_t)(at->next % width));
 		at->next++;
 		if (edge != FABRIC_NONE)
-			return edge * c->lanes + (at->next - 1) / 256;
+			return edge * c->lanes + (at->next - 1) / width;
 	}
 	return FABRIC_NONE;
 }

@@ -12,7 +12,10 @@
 struct channels {
 	const struct fabric *f;		/* whose links */
 	uint32_t *edge_at;		/* by port index: edge that leaves there, FABRIC_NONE */
-	uint64_t *bits;			/* by channel, lane there: bitmap of out ports, 4 words */
+	uint64_t *bits;			/* by channel, lane there: bitmap of out ports */
+	uint32_t *to;			/* by edge: switch it leads to */
+	uint8_t *out;			/* by edge: its out port */
+	unsigned words;			/* of one bitmap: as few as the largest switch needs */
 	unsigned lanes;			/* lanes of each link */
 };
 
@@ -37,7 +40,7 @@ static inline void
 channels_add(const struct channels *c, uint32_t edge, unsigned from, uint8_t out, unsigned to)
 {
 	size_t map = ((size_t)edge * c->lanes + from) * c->lanes + to;
-	uint64_t *word = &c->bits[map * 4 + out / 64];
+	uint64_t *word = &c->bits[map * c->words + out / 64];
 	uint64_t bit = (uint64_t)1 << out % 64;
 
 	/* Nearly always it is there already: looking first spares the bus. */

@@ -54,8 +54,18 @@ struct scratch {
 	uint32_t walk;		/* number of the present walk */
 };
 
+/* A switch as the walk needs it, in one cache line. */
+struct hop {
+	const uint8_t *row;		/* its table */
+	const uint32_t *edge_at;	/* by port number: edge that leaves there */
+	uint32_t len;			/* entries of the table */
+	uint32_t part;			/* connected component */
+	uint8_t nports;			/* its ports */
+};
+
 struct checker {
 	const struct check_input *in;	/* what is proved */
+	struct hop *hops;		/* by switch */
 	const struct fabric *f;		/* in->fabric */
 	struct channels channels;	/* the dependency graph */
 	uint32_t *part;			/* by switch: connected component */
@@ -92,13 +102,14 @@ entry(const struct checker *c, struct plan_row *const *rows, uint32_t sw, uint32
 static void
 follow(const struct checker *c, struct scratch *s, uint32_t sw)
 {
+	const uint32_t *to = c->channels.to, *next = s->next;
 	uint32_t len = 0;
 	enum fate fate;
 
 	while (s->fate[sw] == UNKNOWN) {
 		s->fate[sw] = WALKING;
 		s->stack[len++] = sw;
-		sw = c->f->edges[s->next[sw]].to;
+		sw = to[next[sw]];
 	}
 	fate = s->fate[sw] == WALKING ? LOOPS : s->fate[sw];
 	while (len) {
@@ -120,32 +131,56 @@ note_fault(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate)
 	t->fault = fate;
 }
 
+/* Where all switches send a LID: next[], and fate[] where that ends a way. */
+static void
+read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	const struct plan_dest *d = &c->in->lids->dest[lid];
+	const struct hop *hops = c->hops;
+	uint32_t *next = s->next;
+	uint8_t *fates = s->fate;
+
+	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
+		uint8_t out = lid < hops[sw].len ? hops[sw].row[lid] : LFT_NO_PORT;
+		uint32_t e = out <= hops[sw].nports ? hops[sw].edge_at[out] : FABRIC_NONE;
+
+		next[sw] = e;
+		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
+	}
+	if (plan_row_port(c->in->rows[d->sw], lid) == d->out) {
+		next[d->sw] = FABRIC_NONE;
+		fates[d->sw] = ARRIVES;
+	}
+}
+
 /* Ways of all switches to one LID; faults of entries are counted. */
 static void
 walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {
-	uint32_t part = c->part[c->in->lids->dest[lid].sw];
+	uint32_t home = c->in->lids->dest[lid].sw, part = c->part[home];
 
+	read_lid(c, s, lid);
+	s->hops[home] = 1;
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		enum fate fate = entry(c, c->in->rows, sw, lid, &s->next[sw]);
+		enum fate fate = s->fate[sw];
 
-		s->fate[sw] = (uint8_t)fate;
-		s->hops[sw] = 1;
-		if (c->part[sw] != part || (fate != HOLE && fate != WRONG))
+		if ((fate != HOLE && fate != WRONG) || c->hops[sw].part != part)
 			continue;
+		s->hops[sw] = 1;
 		s->sum.holes += fate == HOLE;
 		s->sum.misdelivered += fate == WRONG;
 		note_fault(&s->sum, lid, sw, fate);
 	}
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		if (c->part[sw] != part)
+		if (s->fate[sw] == UNKNOWN)
+			follow(c, s, sw);
+		if (s->fate[sw] == ARRIVES || c->hops[sw].part != part)
 			continue;
-		follow(c, s, sw);
+		s->lost[sw] = 1;
 		if (s->fate[sw] == LOOPS) {
 			s->sum.loops++;
 			note_fault(&s->sum, lid, sw, LOOPS);
 		}
-		s->lost[sw] |= s->fate[sw] != ARRIVES;
 	}
 }
 
@@ -153,14 +188,14 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 static void
 depend_single(const struct checker *c, struct scratch *s)
 {
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		uint32_t e = s->next[sw], then;
+	const uint32_t *to = c->channels.to, *next = s->next;
+	const uint8_t *out = c->channels.out;
 
-		if (e == FABRIC_NONE)
-			continue;
-		then = s->next[c->f->edges[e].to];
+	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
+		uint32_t e = next[sw], then = e == FABRIC_NONE ? e : next[to[e]];
+
 		if (then != FABRIC_NONE)
-			channels_add(&c->channels, e, 0, c->f->edges[then].out, 0);
+			channels_add(&c->channels, e, 0, out[then], 0);
 	}
 }
 
@@ -379,6 +414,22 @@ list_dests(struct checker *c)
 }
 
 static void
+list_hops(struct checker *c)
+{
+	c->hops = mem_array(c->f->nswitches, sizeof(*c->hops));
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(c->f, sw);
+		const struct plan_row *row = c->in->rows[sw];
+
+		c->hops[sw] = (struct hop){
+			.row = row ? row->port : NULL, .len = row ? row->len : 0,
+			.edge_at = &c->channels.edge_at[n->first_port], .part = c->part[sw],
+			.nports = n->nports,
+		};
+	}
+}
+
+static void
 scratch_init(struct scratch *s, const struct checker *c)
 {
 	uint32_t n = c->f->nswitches;
@@ -407,6 +458,7 @@ checker_init(struct checker *c, const struct check_input *in)
 	c->sources = mem_array(f->nswitches, sizeof(*c->sources));
 	c->part_sources = mem_array(f->nswitches, sizeof(*c->part_sources));
 	levels_components(f, c->part);
+	list_hops(c);
 	list_dests(c);
 	c->threads = parallel_threads(in->threads);
 	c->scratch = mem_array(c->threads, sizeof(*c->scratch));
@@ -427,6 +479,7 @@ checker_free(struct checker *c)
 		mem_free(c->scratch[i].work);
 	}
 	mem_free(c->scratch);
+	mem_free(c->hops);
 	mem_free(c->part);
 	mem_free(c->sources);
 	mem_free(c->part_sources);
