@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sm/base/loop.h"
+#include "sm/base/mem.h"
+#include "sm/ctl/ctl.h"
+#include "sm/text/ibnet.h"
+
+/*
+ * Any bytes as one request line, against a subnet with a small plan and a virtual loop: workers
+ * and timers run to their end after each line. The answer must be one line, of JSON's first byte.
+ */
+static const char fabric_text[] =
+	"Switch 4 \"S-01\" # \"leaf\" port 0 lid 1 lmc 0\n"
+	"[1] \"H-11\"[1] # \"a\" lid 2 4xNDR\n"
+	"[2] \"H-12\"[1] # \"b\" lid 3 4xNDR\n\n"
+	"Ca 1 \"H-11\" # \"a\"\n[1](12) \"S-01\"[1] # lid 2 lmc 0 \"leaf\" lid 1 4xNDR\n\n"
+	"Ca 1 \"H-12\" # \"b\"\n[1](13) \"S-01\"[2] # lid 3 lmc 0 \"leaf\" lid 1 4xNDR\n";
+
+static struct loop *loop;		/* virtual */
+static const struct plan *plan;		/* of fabric_text */
+static struct ctl *ctl;			/* without a socket */
+
+static void
+status(void *subnet, struct subnet_status *st)
+{
+	(void)subnet;
+	*st = (struct subnet_status){ .role = "master", .state = "up", .up = true };
+}
+
+static const struct plan *
+published(void *subnet)
+{
+	(void)subnet;
+	return plan_ref(plan);
+}
+
+static int
+reroute(void *subnet, const char *engine, bool full, bool dry_run,
+	void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
+{
+	(void)subnet;
+	(void)engine;
+	(void)dry_run;
+	if (full)
+		return error_set(e, ERR_BUSY, "busy");
+	done(arg, 0, "done");
+	return 0;
+}
+
+static int
+reload(void *arg, bool dry_run, struct buf *report, struct error *e)
+{
+	(void)arg;
+	(void)e;
+	buf_str(report, dry_run ? "" : "a: 1 -> 2\n");
+	return 0;
+}
+
+static struct ctl_subnet subnets[] = {
+	{ .name = "one", .status = status, .plan = published, .reroute = reroute },
+};
+static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };
+
+static void
+start(void)
+{
+	struct ibnet *net;
+	struct fabric *f;
+	struct plan *p;
+	struct error e;
+
+	log_open("stderr", LOG_L_ERROR, NULL);
+	if (ibnet_parse(&net, fabric_text, strlen(fabric_text), "fabric", &e))
+		abort();
+	f = fabric_from_ibnet(net);
+	ibnet_free(net);
+	p = plan_new(f);
+	fabric_unref(f);
+	p->lids = plan_lids_from_fabric(f);
+	p->rows[0] = plan_row_new(p->lids->top);
+	for (uint8_t lid = 1; lid <= p->lids->top; lid++)
+		p->rows[0]->port[lid] = (uint8_t)(lid - 1);
+	plan = p;
+	loop = loop_new_virtual(1);
+	host.events = event_ring_new(16, 1);
+	for (int i = 0; i < 20; i++)
+		event_ring_add(host.events, &(struct event){ .type = EVENT_SWEEP, .text = "sweep" });
+	ctl = ctl_new(loop, NULL, NULL, &host, &e);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct buf out = { 0 };
+
+	if (!ctl)
+		start();
+	ctl_feed(ctl, (const char *)data, size, &out);
+	loop_run(loop);
+	if (out.len && (out.data[0] != '{' || out.data[out.len - 1] != '\n' ||
+			memchr(out.data, '\n', out.len - 1)))
+		abort();
+	buf_free(&out);
+	return 0;
+}
