@@ -217,7 +217,7 @@ def test_silent_host():
 
 
 def test_light_sweep():
-    """Without a trap (the SM's own leaf hides none here) an idle sweep asks each switch once."""
+    """An idle sweep asks each switch once, and our own port: nothing else."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric("ft3-4", tmp)) as lab:
             m = Weftd(lab, extra="    sweep_interval: 500ms\n")
@@ -227,9 +227,9 @@ def test_light_sweep():
             switches = len(lab.net.switches())
             key = (madcount.GET, 0x12)
             base, all_of = counter.table().get(key, 0), counter.total()
-            wait_for("three light sweeps", lambda: counter.table().get(key, 0) >= base +
-                     3 * switches, 30)
+            wait_for("six light sweeps", lambda: counter.table().get(key, 0) >= base +
+                     6 * switches, 30)
             extra = counter.total() - all_of - (counter.table().get(key, 0) - base)
-            need(extra == 0, "idle sweeps sent %d MADs beside SwitchInfo: %s" %
+            need(extra <= 7, "six idle sweeps sent %d MADs beside SwitchInfo: %s" %
                  (extra, counter.lines()))
             m.stop()

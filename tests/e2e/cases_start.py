@@ -60,7 +60,7 @@ def test_no_port():
         wait_for("the socket", lambda: os.path.exists(m.socket))
         st = wait_for("status", m.status)
         need(st["role"] == "waiting" and st["state"] == "waiting for port", "status: %s" % st)
-        p.wait_text(r"(?i)no InfiniBand port")
+        p.wait_text(r"(?i)no InfiniBand (port|device)")
         need(p.alive(), "it should wait for the port")
         _, err = m.weft("wait", "--timeout", "1", status=4)
         need(len(err.strip().splitlines()) == 1, "wait says: " + err)
@@ -70,7 +70,7 @@ def test_no_port():
 
 def test_once_no_port():
     with quiet_lab() as lab:
-        ends(Weftd(lab).start("--once", seat=None), 1, r"no InfiniBand port", 90)
+        ends(Weftd(lab).start("--once", seat=None), 1, r"no InfiniBand (port|device)", 90)
 
 
 def test_second_daemon():
@@ -80,7 +80,7 @@ def test_second_daemon():
         other = Weftd(m.lab, seat=m.lab.far(), tag="2")
         other.socket, other.state = m.socket, m.state + ".2"
         other.write()
-        ends(other.start(), 1, r"(in use|already|running)")
+        ends(other.start(), 1, r"another weftd")
         m.process = first
         need(m.status()["state"] == "up", "the first daemon suffered")
 
@@ -122,7 +122,7 @@ def test_state_in_missing_folder():
         m = Weftd(lab)
         m.state = os.path.join(lab.dir, "not", "there", "weft.db")
         m.write()
-        ends(m.start(), 1, r"weft\.db")
+        ends(m.start(), 1, r"not/there")
 
 
 def test_wrong_config():
@@ -148,7 +148,7 @@ def test_usage():
         m = Weftd(lab)
         for words in (["--onec"], ["-c"], ["surplus"]):
             p = lab.start("weftd", [os.path.join(BUILD, "weftd")] + words, None)
-            ends(p, 2, r"usage|option")
+            ends(p, 2, r"weftd --help")
         _, err = m.weft("status", status=3)
         need(len(err.strip().splitlines()) == 1 and m.socket in err, "no daemon: " + err)
         m.weft("statsu", status=2)
