@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "routing/check.h"
+#include "routing/engine.h"
 #include "sm/base/clock.h"
 #include "tests/unit/route_help.h"
 
