@@ -13,8 +13,8 @@
  *
  * Loss. One silent device says nothing about the fabric. The limit is halved only when at least
  * WINDOW_LOSS_TARGETS devices that answered before lose requests within one time-out, and these are
- * at least one in LOSS_SHARE of all; then not again until that time is over. The window of the
- * device itself falls to one at once.
+ * at least one in LOSS_SHARE of all that were answered lately; then not again for a time-out. The
+ * window of the device itself falls to one at once.
  */
 #include "sm/port/window.h"
 
@@ -87,12 +87,17 @@ window_timeout(const struct window *w, const struct transact_target *target)
 /* ---- loss ---- */
 
 static void
-start_loss_period(struct window *w, const struct transact_target *target, monotime now)
+roll_period(struct window *w, const struct transact_target *target, monotime now)
 {
-	if (now < w->loss.until)
+	struct window_loss *loss = &w->loss;
+	monotime size;
+
+	if (now < loss->until)
 		return;
-	memset(&w->loss, 0, sizeof(w->loss));
-	w->loss.until = now + window_timeout(w, target);
+	size = window_timeout(w, target);
+	loss->before = now < loss->until + size ? loss->answered : 0;
+	loss->targets = loss->lost = loss->answered = 0;
+	loss->until = now + size;
 }
 
 static void
@@ -115,12 +120,12 @@ window_lost(struct window *w, struct transact_target *target, monotime now)
 	target->answered = 0;
 	if (!window_target_lives(target))
 		return;
-	start_loss_period(w, target, now);
+	roll_period(w, target, now);
 	note_target(loss, target);
-	if (loss->halved || loss->targets < WINDOW_LOSS_TARGETS ||
-	    loss->lost * LOSS_SHARE < loss->lost + loss->answered)
+	if (now < loss->quiet || loss->targets < WINDOW_LOSS_TARGETS ||
+	    loss->lost * LOSS_SHARE < loss->lost + loss->answered + loss->before)
 		return;
-	loss->halved = true;
+	loss->quiet = now + window_timeout(w, target);
 	memset(&w->trial, 0, sizeof(w->trial));
 	w->grown = 0;
 	if (w->limit > WINDOW_MIN)
@@ -194,6 +199,7 @@ void
 window_answer(struct window *w, struct transact_target *target, bool full, monotime now)
 {
 	grow_target(w, target);
+	roll_period(w, target, now);
 	w->loss.answered++;
 	if (!full) {
 		w->trial.answers = 0;

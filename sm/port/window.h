@@ -17,11 +17,13 @@
 /* Losses within one time-out: what decides whether the fabric is overloaded. */
 struct window_loss {
 	monotime until;				/* end of the period */
+	monotime quiet;				/* until then the window shrinks no more */
 	uintptr_t seen[WINDOW_LOSS_TARGETS];	/* distinct targets, for comparison only */
 	unsigned targets;			/* how many of them */
 	unsigned lost;				/* tries lost by live targets */
 	unsigned answered;			/* answers in the period */
-	bool halved;				/* the window has shrunk in this period */
+	unsigned before;			/* answers in the one before: what is found
+						 * lost now was sent then */
 };
 
 /* A larger window on trial: kept if the rate of answers rises with it. */

@@ -82,6 +82,39 @@ test_one_device_lost(void **state)
 	bed_free(b);
 }
 
+/* Nor do they when hardly anybody else answers meanwhile. */
+static void
+test_two_devices_alone(void **state)
+{
+	struct bed *b = bed_new(2, 300);
+
+	(void)state;
+	b->devices[0].silent_after = 100;
+	b->devices[1].silent_after = 120;
+	bed_start(b);
+	loop_run_until(b->loop, SEC(2), NULL);
+	assert_true(transact_counters(b->transact)->retried > 30);
+	assert_int_equal(b->devices[0].target.window, 1);
+	assert_int_equal(transact_window(b->transact), 64);
+	bed_free(b);
+}
+
+/* One answer in a hundred lost anywhere is a bad cable or two, no overload. */
+static void
+test_light_loss(void **state)
+{
+	struct bed *b = bed_new(200, 200);
+
+	(void)state;
+	for (unsigned i = 0; i < b->len; i++)
+		b->devices[i].loss = 1;
+	bed_start(b);
+	bed_run(b);
+	assert_true(transact_counters(b->transact)->retried > 200);
+	assert_int_equal(b->window_min, 64);
+	bed_free(b);
+}
+
 /* Loss all over the fabric does, down to the lower bound at worst; and it comes back. */
 static void
 test_overload(void **state)
@@ -103,24 +136,33 @@ test_overload(void **state)
 	bed_free(b);
 }
 
-/* The window halves at most once in a time-out, however many requests are lost in it. */
+/* The window halves at most once in a time-out (50 ms here), however many requests are lost. */
 static void
 test_halves_once(void **state)
 {
-	struct bed *b = bed_new(100, 2000);
+	struct bed *b = bed_new(200, 4000);
+	unsigned last = 0, drops = 0;
+	monotime dropped = 0;
 
 	(void)state;
 	bed_start(b);
 	loop_run_until(b->loop, MSEC(10), NULL);
 	for (unsigned i = 0; i < b->len; i++)
-		b->devices[i].loss = 100;
-	loop_run_until(b->loop, MSEC(12), NULL);
-	for (unsigned i = 0; i < b->len; i++)
-		b->devices[i].loss = 0;
-	assert_true(transact_window(b->transact) >= 64);
-	b->window_min = 256;
-	loop_run_until(b->loop, MSEC(100), NULL);
-	assert_in_range(b->window_min, 32, 129);
+		b->devices[i].loss = 30;
+	for (monotime at = MSEC(11); at < MSEC(600); at += MSEC(1)) {
+		unsigned now;
+
+		loop_run_until(b->loop, at, NULL);
+		now = transact_window(b->transact);
+		if (now < last) {
+			assert_true(now >= last / 2);
+			assert_true(at - dropped >= MSEC(49));
+			dropped = at;
+			drops++;
+		}
+		last = now;
+	}
+	assert_true(drops >= 3);
 	bed_free(b);
 }
 
@@ -161,17 +203,21 @@ test_target_window(void **state)
 static void
 test_slow_device(void **state)
 {
-	struct bed *b = bed_new(50, 40);
+	struct bed *b = bed_new(50, 1000);
 	struct device *slow = &b->devices[0];
 
 	(void)state;
+	for (unsigned i = 1; i < b->len; i++)
+		b->devices[i].delay = MSEC(5);
 	slow->delay = MSEC(300);
+	slow->left = 10;
 	bed_start(b);
 	bed_run(b);
 	assert_int_equal(slow->timed_out, 0);
-	assert_int_equal(slow->done, 40);
-	/* Its first four requests are repeated, the others not. */
-	assert_in_range(slow->heard, 44, 52);
+	assert_int_equal(slow->done, 10);
+	assert_true(transact_rtt(b->transact) > 0);
+	/* Its first four requests are repeated (after 50 ms and after 250), the others not. */
+	assert_in_range(slow->heard, 14, 18);
 	bed_free(b);
 }
 
@@ -266,6 +312,8 @@ main(void)
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_silent_in_parallel),
 		cmocka_unit_test(test_one_device_lost),
+		cmocka_unit_test(test_two_devices_alone),
+		cmocka_unit_test(test_light_loss),
 		cmocka_unit_test(test_overload),
 		cmocka_unit_test(test_halves_once),
 		cmocka_unit_test(test_fair),
