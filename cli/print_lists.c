@@ -271,9 +271,10 @@ print_towards(const json_t *data)
 	json_t *e;
 	size_t i;
 
-	emit(stdout, "to %s/%llu, LID %llu: %llu switches, %llu of them without a way\n\n",
+	emit(stdout, "to %s/%llu, LID %llu: %llu switches, %llu of them without a way\n",
 	     field_str(data, "node"), N(json_object_get(data, "port"), "port"), N(data, "lid"),
 	     N(data, "switches"), N(data, "dropped"));
+	putchar('\n');
 	json_array_foreach(json_object_get(data, "entries"), i, e) {
 		table_cell(t, "%s", field_str(e, "switch"));
 		table_cell(t, "%s", field_str(e, "guid"));

@@ -86,7 +86,7 @@ start(void)
 	loop = loop_new_virtual(1);
 	host.events = event_ring_new(16, 1);
 	for (int i = 0; i < 20; i++)
-		event_ring_add(host.events, &(struct event){ .type = EVENT_SWEEP, .text = "sweep" });
+		event_ring_add(host.events, &(struct event){ .type = EVENT_SWEEP, .text = "x" });
 	ctl = ctl_new(loop, NULL, NULL, &host, &e);
 }
 
