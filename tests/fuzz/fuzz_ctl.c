@@ -91,6 +91,9 @@ start(void)
 }
 
 int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf out = { 0 };
