@@ -3,7 +3,7 @@
 BUILD ?= build
 CC ?= gcc
 PREFIX ?= /usr/local
-SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+SYSCONFDIR ?= /etc
 DESTDIR ?=
 PKG_CONFIG ?= pkg-config
 SAN ?=
@@ -66,24 +66,22 @@ $(foreach p,$(programs) $(test_programs),$(eval $(call prog_rule,$(p))))
 clean:
 	rm -rf $(BUILD)
 
-# Manual pages, samples, unit and completion are taken as they stand in docs/ and etc/.
+# Manual pages, sample, unit and completion are taken as they stand in docs/ and etc/. A configuration
+# that is there already is never touched.
 install: programs
-	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,sbin bin lib/systemd/system \
+		share/man/man1 share/man/man5 share/man/man8 share/bash-completion/completions)
+	install -d $(DESTDIR)$(SYSCONFDIR)/weft
 	install -m 755 $(BUILD)/weftd $(DESTDIR)$(PREFIX)/sbin/
 	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd,$(programs))) $(DESTDIR)$(PREFIX)/bin/
-	$(foreach n,1 5 8,$(if $(wildcard docs/*.$(n)),$(call install_to,share/man/man$(n),docs/*.$(n))))
-	$(if $(wildcard etc/*.service),$(call install_to,lib/systemd/system,etc/*.service))
-	install -d $(DESTDIR)$(SYSCONFDIR)/weft
-	set -e; for f in $(wildcard etc/*.yaml); do \
-		install -m 644 $$f $(DESTDIR)$(SYSCONFDIR)/weft/$${f##*/}.sample; done
-	$(if $(wildcard etc/*.bash),install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions)
-	set -e; for f in $(wildcard etc/*.bash); do c=$${f##*/}; install -m 644 $$f \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/$${c%.bash}; done
-define install_to
-install -d $(DESTDIR)$(PREFIX)/$(1)
-	install -m 644 $(2) $(DESTDIR)$(PREFIX)/$(1)/
-
-endef
+	for n in 1 5 8; do for f in docs/*.$$n; do [ ! -e $$f ] || \
+		install -m 644 $$f $(DESTDIR)$(PREFIX)/share/man/man$$n/ || exit 1; done; done
+	install -m 644 etc/weftd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/
+	install -m 644 etc/completions/weft.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/weft
+	install -m 644 etc/weft.yaml $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml.sample
+	[ -e $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml ] || \
+		install -m 644 etc/weft.yaml $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml
 
 .PHONY: all programs clean install
 include tests/targets.mk
