@@ -13,8 +13,9 @@
  *
  * Events. Answers come through transact_receive(), which refills the windows before it returns
  * (an answer clocks out the next request). A timer runs at the earliest deadline; slots stand in
- * the order of their deadlines. The turn timer pumps when targets become ready from outside, goes
- * on after PUMP_LIMIT sends so that the loop sees other work between, and reports idleness.
+ * the order of their deadlines. If it runs late, this process stood still and the answers may lie
+ * unread: it lets them come first. The turn timer pumps when targets become ready from outside,
+ * goes on after PUMP_LIMIT sends so that the loop sees other work between, and reports idleness.
  *
  * A target is in the ready list, or `parked` (it wants to ask, but its window is full: the answer
  * that makes room puts it back), or has nothing to ask.
@@ -37,6 +38,7 @@
 #define SLOT_MAX 256		/* packaged ibsim deadlocks a little above */
 #define TARGET_WINDOW 4		/* of a new target */
 #define PUMP_LIMIT 64		/* sends in one turn of the loop */
+#define STALL MSEC(5)		/* a deadline seen this late: we stood still, not the fabric */
 #define BUSY_DELAY MSEC(1)	/* before a refused send is tried again */
 #define MAD_TID 8		/* offsets in a MAD */
 #define SMP_DATA 64
@@ -77,6 +79,7 @@ struct transact {
 	unsigned exempt;		/* of these, not counted against the window */
 	struct window window;		/* limit of outstanding - exempt, and time-outs */
 	bool inside;			/* a handler runs and will pump */
+	bool grace;			/* deadlines wait for answers that a stall kept */
 	bool active;			/* idle() is still to be called */
 	bool refused;			/* the port was busy; wait for the deadline timer */
 	struct transact_counters count;	/* for status */
@@ -100,15 +103,16 @@ queue_slot(struct transact *t, struct slot *s, monotime deadline)
 static void
 watch_deadlines(struct transact *t)
 {
-	monotime first;
+	monotime first, now;
 
-	if (list_empty(&t->by_deadline))
+	if (t->grace || list_empty(&t->by_deadline))
 		return;
 	first = list_entry(t->by_deadline.next, struct slot, link)->deadline;
 	if (first >= t->timer_at)
 		return;
-	t->timer_at = first;
-	loop_timer_set(t->deadline, first - loop_now(t->loop));
+	now = loop_now(t->loop);
+	t->timer_at = first > now ? first : now;
+	loop_timer_set(t->deadline, t->timer_at - now);
 }
 
 static void
@@ -313,6 +317,7 @@ on_turn(void *arg)
 	loop_timer_cancel(t->turn);
 	loop_timer_cancel(t->deadline);
 	t->timer_at = MONOTIME_NEVER;
+	t->grace = false;
 	t->active = false;
 	t->ops.idle(t->ops.arg);
 }
@@ -348,9 +353,15 @@ static void
 on_deadline(void *arg)
 {
 	struct transact *t = arg;
-	monotime now = loop_now(t->loop);
+	monotime now = loop_now(t->loop), late = now - t->timer_at;
 
 	t->timer_at = MONOTIME_NEVER;
+	t->grace = late > STALL && !t->grace;
+	if (t->grace) {
+		t->timer_at = now + STALL;
+		loop_timer_set(t->deadline, STALL);
+		return;
+	}
 	t->inside = true;
 	t->refused = false;
 	while (!list_empty(&t->by_deadline)) {
@@ -421,6 +432,7 @@ take_answer(struct transact *t, const struct mad_header *h, const struct port_ma
 		return;
 	}
 	now = loop_now(t->loop);
+	t->grace = false;
 	if (generation == s->generation)
 		window_rtt(&t->window, s->target, now - s->sent);
 	else if (generation == s->first)

@@ -406,6 +406,67 @@ test_directed_route(void **state)
 	bed_free(b);
 }
 
+/* One answer that is in this process, but behind other work, when its deadline has passed. */
+struct stall {
+	struct bed *bed;		/* whose engine */
+	struct port_mad request;	/* to be answered */
+};
+
+static struct stall stall;
+
+static void
+post_answer(void *arg)
+{
+	struct stall *s = arg;
+	struct port_mad m = answer_to(&s->bed->devices[0], &s->request);
+
+	transact_receive(s->bed->transact, &m);
+}
+
+/* Keep the loop's thread until long after the deadline, then let the answer queue up. */
+static void
+stand_still(void *arg)
+{
+	struct stall *s = arg;
+	monotime until = loop_now(s->bed->loop) + MSEC(s->request.timeout_ms) + MSEC(100);
+
+	while (loop_now(s->bed->loop) < until)
+		continue;
+	loop_post(s->bed->loop, post_answer, s);
+}
+
+static int
+send_and_stall(struct port *p, const struct port_mad *m)
+{
+	stall.bed = (struct bed *)p;
+	stall.request = *m;
+	stall.bed->sends++;
+	loop_post(stall.bed->loop, stand_still, &stall);
+	return 0;
+}
+
+static void
+test_stalled_loop(void **state)
+{
+	static const struct port_ops port_ops = {
+		.send = send_and_stall, .set_issm = bed_issm, .close = bed_port_close,
+	};
+	struct bed *b = bed_new(1, 2);
+
+	(void)state;
+	loop_free(b->loop);
+	b->loop = loop_new_event();
+	b->port.ops = &port_ops;
+	b->o.timeout = b->o.timeout_min = MSEC(10);
+	b->o.window_start = 1;
+	bed_start(b);
+	bed_run(b);
+	assert_int_equal(b->sends, 2);
+	assert_int_equal(b->done_total, 2);
+	assert_int_equal(transact_counters(b->transact)->retried, 0);
+	bed_free(b);
+}
+
 int
 main(void)
 {
@@ -423,6 +484,7 @@ main(void)
 		cmocka_unit_test(test_cancel_all),
 		cmocka_unit_test(test_other_mads),
 		cmocka_unit_test(test_directed_route),
+		cmocka_unit_test(test_stalled_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
