@@ -173,8 +173,8 @@ balance_init(struct balance *b)
 	match_previous(b);
 	tally_init(&b->hosts, b);
 	tally_init(&b->switches, b);
-	for (uint32_t sw = 0; b->in->fixed && sw < f->nswitches; sw++)
-		b->any_fixed |= b->in->fixed[sw] != NULL;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		b->any_fixed |= engine_is_fixed(b->in, sw);
 	if (b->any_fixed)
 		tree_init(&b->exit_tree, f);
 }
@@ -454,6 +454,20 @@ build_tree(const struct balance *b, const struct item *it, const uint8_t *exits,
 		b->trees->switches(b->trees->switches_arg, it->home, exits, t);
 }
 
+/* Where a silent switch sends a LID. */
+static uint8_t
+fixed_port(const struct balance *b, uint32_t sw, uint16_t lid)
+{
+	return plan_row_port(b->in->fixed ? b->in->fixed[sw] : NULL, lid);
+}
+
+/* Nobody gets to a LID whose home switch is silent and does not deliver it. */
+static bool
+is_lost(const struct balance *b, const struct item *it)
+{
+	return engine_is_fixed(b->in, it->home) && fixed_port(b, it->home, it->lid) != it->out;
+}
+
 /* With silent switches the tree may differ from LID to LID; often it is that of the LID before. */
 static const struct balance_tree *
 tree_of_lid(struct balance *b, const struct item *it)
@@ -461,10 +475,9 @@ tree_of_lid(struct balance *b, const struct item *it)
 	uint32_t n = b->f->nswitches;
 
 	for (uint32_t sw = 0; sw < n; sw++) {
-		const struct plan_row *row = b->in->fixed[sw];
-		uint8_t out = plan_row_port(row, it->lid);
+		uint8_t out = fixed_port(b, sw, it->lid);
 
-		b->exits[sw] = row ? (out ? out : LFT_NO_PORT) : BALANCE_FREE;
+		b->exits[sw] = !engine_is_fixed(b->in, sw) ? BALANCE_FREE : out ? out : LFT_NO_PORT;
 	}
 	if (b->exit_home == it->home && b->exit_hosts == (it->out != 0) &&
 	    memcmp(b->exits, b->tree_exits, n) == 0)
@@ -580,13 +593,15 @@ balance_rows(const struct engine_input *in, struct engine_output *out,
 	uint32_t len;
 
 	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
-		if (!in->fixed || !in->fixed[sw])
+		if (!engine_is_fixed(in, sw))
 			out->rows[sw] = plan_row_new(in->lids->top);
 	balance_init(&b);
 	items = list_items(in->lids, &len);
 	if (b.any_fixed)
-		for (uint32_t i = 0; i < len; i++)
-			place(&b, tree_of_lid(&b, &items[i]), &items[i]);
+		for (uint32_t i = 0; i < len; i++) {
+			if (!is_lost(&b, &items[i]))
+				place(&b, tree_of_lid(&b, &items[i]), &items[i]);
+		}
 	else
 		place_all(&b, items, len, in->options ? in->options->threads : 0);
 	mem_free(items);

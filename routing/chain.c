@@ -38,13 +38,13 @@ complete_rows(struct attempt *a, struct error *e)
 	const struct fabric *f = a->in->fabric;
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		if (a->in->fixed && a->in->fixed[sw]) {
+		if (engine_is_fixed(a->in, sw)) {
 			plan_row_unref(a->out.rows[sw]);
-			a->out.rows[sw] = plan_row_ref(a->in->fixed[sw]);
-		}
-		if (!a->out.rows[sw])
+			a->out.rows[sw] = plan_row_ref(a->in->fixed ? a->in->fixed[sw] : NULL);
+		} else if (!a->out.rows[sw]) {
 			return error_set(e, ERR_REFUSED, "it gives no table to %s",
 					 fabric_switch_node(f, sw)->name);
+		}
 	}
 	return 0;
 }
@@ -79,7 +79,7 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
 		plan_row_unref(p->rows[sw]);
 		p->rows[sw] = a->out.rows[sw];
-		p->fixed[sw] = a->in->fixed && a->in->fixed[sw];
+		p->fixed[sw] = engine_is_fixed(a->in, sw);
 		a->out.rows[sw] = NULL;
 	}
 	plan_lanes_unref(p->lanes);

@@ -13,6 +13,10 @@
  * graph (bits are only ever set, so the result does not depend on who came first). Afterwards one
  * thread searches the graph for a cycle.
  *
+ * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the table
+ * that it is known to hold joins, because nobody can change it: what is missing there is counted
+ * as cut off, not as a fault of the routing.
+ *
  * With one lane the dependencies of a LID are read off the tables: every switch sends (its
  * management port does), so a packet can sit on the link out of each entry and wait for the next
  * switch's entry. With lanes the packets are followed from their sources, because the lane of a
@@ -49,6 +53,8 @@ struct scratch {
 	uint32_t *next;		/* by switch: edge taken, FABRIC_NONE */
 	uint32_t *stack;	/* switches on the way followed */
 	uint8_t *lost;		/* by switch: some LID of the present port is not reached from it */
+	uint8_t *near;		/* by switch: it can reach the present LID; only with silent switches */
+	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port; likewise */
 	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
 	uint64_t *work;		/* states to follow; lanes only */
 	uint32_t walk;		/* number of the present walk */
@@ -61,6 +67,7 @@ struct hop {
 	uint32_t len;			/* entries of the table */
 	uint32_t part;			/* connected component */
 	uint8_t nports;			/* its ports */
+	bool silent;			/* it forwards as it is known to, whatever we wish */
 };
 
 struct checker {
@@ -75,6 +82,7 @@ struct checker {
 	uint32_t ndests;		/* their number */
 	uint32_t nsources;		/* CA ports that have a LID */
 	unsigned classes;		/* path classes */
+	bool any_silent;		/* there are silent switches */
 	struct scratch *scratch;	/* by thread */
 	unsigned threads;		/* resolved number */
 };
@@ -153,7 +161,60 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 	}
 }
 
-/* Ways of all switches to one LID; faults of entries are counted. */
+/* Mark the switches that can reach a LID, where silent ones forward only by their tables. */
+static void
+find_near(const struct checker *c, struct scratch *s, uint32_t home)
+{
+	const struct fabric *f = c->f;
+	uint32_t len = 0;
+
+	memset(s->near, 0, f->nswitches);
+	if (!c->hops[home].silent || s->fate[home] == ARRIVES) {
+		s->near[home] = 1;
+		s->stack[len++] = home;
+	}
+	while (len) {
+		uint32_t sw = s->stack[--len];
+
+		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
+			const struct fabric_edge *e = &f->edges[k];
+
+			if (s->near[e->to] || (c->hops[e->to].silent &&
+					       (s->next[e->to] == FABRIC_NONE ||
+						c->channels.out[s->next[e->to]] != e->in)))
+				continue;
+			s->near[e->to] = 1;
+			s->stack[len++] = e->to;
+		}
+	}
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		s->apart[sw] |= !s->near[sw];
+}
+
+/* Could a packet get from the switch to the present LID, whose home is in `part`? */
+static inline bool
+is_near(const struct checker *c, const struct scratch *s, uint32_t sw, uint32_t part)
+{
+	return c->any_silent ? s->near[sw] : c->hops[sw].part == part;
+}
+
+/* Count the faults of entries: holes and wrong exits. */
+static void
+judge_entries(const struct checker *c, struct scratch *s, uint32_t lid, uint32_t part)
+{
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		enum fate fate = s->fate[sw];
+
+		if ((fate != HOLE && fate != WRONG) || !is_near(c, s, sw, part))
+			continue;
+		s->hops[sw] = 1;
+		s->sum.holes += fate == HOLE;
+		s->sum.misdelivered += fate == WRONG;
+		note_fault(&s->sum, lid, sw, fate);
+	}
+}
+
+/* Ways of all switches to one LID; faults are counted. */
 static void
 walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {
@@ -161,23 +222,17 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 
 	read_lid(c, s, lid);
 	s->hops[home] = 1;
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		enum fate fate = s->fate[sw];
-
-		if ((fate != HOLE && fate != WRONG) || c->hops[sw].part != part)
-			continue;
-		s->hops[sw] = 1;
-		s->sum.holes += fate == HOLE;
-		s->sum.misdelivered += fate == WRONG;
-		note_fault(&s->sum, lid, sw, fate);
-	}
+	if (c->any_silent)
+		find_near(c, s, home);
+	judge_entries(c, s, lid, part);
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 		if (s->fate[sw] == UNKNOWN)
 			follow(c, s, sw);
-		if (s->fate[sw] == ARRIVES || c->hops[sw].part != part)
+		if (s->fate[sw] == ARRIVES)
 			continue;
 		s->lost[sw] = 1;
-		if (s->fate[sw] == LOOPS) {
+		/* Nothing can be done about silent switches that send in a circle by themselves. */
+		if (s->fate[sw] == LOOPS && !c->hops[sw].silent) {
 			s->sum.loops++;
 			note_fault(&s->sum, lid, sw, LOOPS);
 		}
@@ -316,6 +371,10 @@ count_pairs(const struct checker *c, struct scratch *s, uint32_t port)
 
 		if (!n || c->part[sw] != c->part[d->sw])
 			continue;
+		if (c->any_silent && s->apart[sw]) {
+			t->cut_off += n;
+			continue;
+		}
 		if (s->lost[sw]) {
 			t->unreachable += n;
 			continue;
@@ -353,6 +412,7 @@ check_ports(void *arg, unsigned thread, size_t first, size_t end)
 			continue;
 		}
 		memset(s->lost, 0, c->f->nswitches);
+		memset(s->apart, 0, c->f->nswitches);
 		for (uint32_t k = 0; k < 1u << (lids->lmc[port] & 7); k++) {
 			if (base + k > lids->top || lids->dest[base + k].port != port)
 				continue;
@@ -424,8 +484,9 @@ list_hops(struct checker *c)
 		c->hops[sw] = (struct hop){
 			.row = row ? row->port : NULL, .len = row ? row->len : 0,
 			.edge_at = &c->channels.edge_at[n->first_port], .part = c->part[sw],
-			.nports = n->nports,
+			.nports = n->nports, .silent = n->flags & FABRIC_NODE_SILENT,
 		};
+		c->any_silent |= c->hops[sw].silent;
 	}
 }
 
@@ -440,6 +501,8 @@ scratch_init(struct scratch *s, const struct checker *c)
 	s->next = mem_array(n, sizeof(*s->next));
 	s->stack = mem_array(n, sizeof(*s->stack));
 	s->lost = mem_array(n, 1);
+	s->near = mem_array(n, 1);
+	s->apart = mem_array(n, 1);
 	if (c->channels.lanes == 1)
 		return;
 	s->stamp = mem_array(states, sizeof(*s->stamp));
@@ -475,6 +538,8 @@ checker_free(struct checker *c)
 		mem_free(c->scratch[i].next);
 		mem_free(c->scratch[i].stack);
 		mem_free(c->scratch[i].lost);
+		mem_free(c->scratch[i].near);
+		mem_free(c->scratch[i].apart);
 		mem_free(c->scratch[i].stamp);
 		mem_free(c->scratch[i].work);
 	}

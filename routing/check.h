@@ -11,6 +11,9 @@
  * "a packet may hold the one while it waits for the other", has no cycle (Dally & Seitz 1987;
  * Duato 1993). Paths of CAs and of switch management ports are entered, all classes.
  *
+ * A silent switch (FABRIC_NODE_SILENT) joins only what its row joins; what it lacks is cut off, not
+ * a fault. Its row may be NULL.
+ *
  * With `also` the union of two sets of tables over the same LIDs is proved free of credit loops:
  * any mixture of old and new entries, switch by switch, that packets can meet while tables change.
  *

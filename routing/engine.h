@@ -13,7 +13,8 @@
  * An engine fills a row for every switch that is not fixed, of plan_row_len(lids->top) entries:
  * the out port for every LID in use that it can reach, LFT_NO_PORT for the rest, 0 for the
  * switch's own LIDs. Fixed switches (silent ones) forward by `fixed` whatever the engine wishes;
- * it must route so that this works, or leave it to the checker to refuse.
+ * it must route so that this works, or leave it to the checker to refuse. A switch with
+ * FABRIC_NODE_SILENT and no fixed row is not known to forward anything: it gets no row either.
  */
 struct engine_options {
 	const uint64_t *roots;		/* root switch GUIDs (or GUIDs of CAs below them); may be NULL */
@@ -47,6 +48,15 @@ struct engine {
 
 /* The built-in engines, NULL-terminated, in order of documentation. */
 extern const struct engine *const engines[];
+
+/* Does the switch forward as it likes, so that the engine gives it no row? */
+static inline bool
+engine_is_fixed(const struct engine_input *in, uint32_t sw)
+{
+	return (in->fixed && in->fixed[sw]) ||
+		(fabric_switch_node(in->fabric, sw)->flags & FABRIC_NODE_SILENT);
+}
+
 const struct engine *
 engine_find(const char *name);		/* NULL if there is none */
 

@@ -371,11 +371,11 @@ naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l, 
 			uint8_t out = rows[sw]->port[lid];
 			uint64_t pairs = host ? hosts[sw] - (sw == l->dest[lid].sw) : 0;
 
+			n->r.loops += hops == -1;	/* also where no way could be */
 			if (part[sw] != part[l->dest[lid].sw]) {
 				n->r.cut_off += pairs;
 				continue;
 			}
-			n->r.loops += hops == -1;
 			n->r.holes += out == LFT_NO_PORT;
 			/* A wrong exit right here: a walk of this switch alone would end. */
 			n->r.misdelivered += hops == -3 &&
