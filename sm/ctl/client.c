@@ -20,6 +20,7 @@
  */
 #define READ_SIZE 16384u
 #define STEPS 8u			/* of a stream, or requests, in one turn */
+#define TURN_TIME MSEC(3)		/* after which there is no further step in a turn */
 #define IDLE_LIMIT SEC(300)		/* between requests */
 #define STUCK_LIMIT SEC(60)		/* half a line, or a reader that takes nothing */
 
@@ -88,7 +89,7 @@ client_next(struct ctl_client *c)
 		c->scanned = c->in.len;
 		return false;
 	}
-	c->req = req_start(c, c->host, c->loop, &c->out, c->changes, c->in.data, len);
+	c->req = req_start(c, c->in.data, len);
 	c->active = loop_now(c->loop);
 	buf_consume(&c->in, len + 1);
 	c->scanned = 0;
@@ -99,7 +100,9 @@ client_next(struct ctl_client *c)
 static bool
 client_work(struct ctl_client *c)
 {
-	for (unsigned i = 0; i < STEPS; i++) {
+	monotime start = loop_now(c->loop);
+
+	for (unsigned i = 0; i < STEPS && loop_now(c->loop) - start < TURN_TIME; i++) {
 		if (c->out.len >= CLIENT_OUT_LIMIT && c->fd >= 0)
 			return false;
 		if (!c->req && !client_next(c))
@@ -241,7 +244,7 @@ client_tick(struct ctl_client *c)
 
 struct ctl_client *
 client_new(struct list *clients, unsigned *count, struct loop *l, int fd,
-	   const struct ctl_host *host, bool changes)
+	   const struct ctl_host *host, struct ctl_gate *gate, bool changes)
 {
 	struct ctl_client *c = mem_zalloc(sizeof(*c));
 
@@ -249,6 +252,7 @@ client_new(struct list *clients, unsigned *count, struct loop *l, int fd,
 	c->count = count;
 	++*count;
 	c->host = host;
+	c->gate = gate;
 	c->loop = l;
 	c->fd = fd;
 	c->changes = changes;

@@ -11,6 +11,7 @@ struct ctl_client {
 	struct list list;		/* in the server's clients */
 	const struct ctl_host *host;	/* borrowed */
 	struct loop *loop;		/* borrowed */
+	struct ctl_gate *gate;		/* the server's, borrowed */
 	int fd;				/* -1: fed, no socket */
 	struct loop_fd *watch;		/* of fd */
 	struct loop_timer *turn;	/* goes on with what is left to do */
@@ -29,7 +30,7 @@ struct ctl_client {
 /* Takes over fd. Says hello. NULL if it cannot be watched (fd is closed then). */
 struct ctl_client *
 client_new(struct list *clients, unsigned *count, struct loop *l, int fd,
-	   const struct ctl_host *host, bool changes);
+	   const struct ctl_host *host, struct ctl_gate *gate, bool changes);
 void
 client_free(struct ctl_client *c);
 /* Closes it if it has been idle, or its reader stuck, for too long, or if it has hung up. */

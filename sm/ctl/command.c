@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/ctl/client.h"
 
 /*
  * Requests: a line of JSON is checked against the command table, its handler is run, and the
@@ -13,6 +14,12 @@
  * keys, unknown words, wrong types are refused with a sentence before any handler sees them.
  */
 #define MAX_DEPTH 4		/* of a request: the object, "args", and some room */
+#define GATE_INTERVAL MSEC(20)	/* of asking whether the worker is free */
+
+struct ctl_gate {
+	unsigned refs;		/* the server, and the request whose job is at work */
+	bool busy;		/* there is one */
+};
 
 static const struct ctl_command *const tables[] = {
 	ctl_cmd_status, ctl_cmd_show, ctl_cmd_routes, ctl_cmd_topology, ctl_cmd_events,
@@ -226,7 +233,7 @@ parse(struct ctl_req *r, const char *line, size_t len)
 }
 
 static bool
-prepare(struct ctl_req *r, bool changes, const char *line, size_t len)
+prepare(struct ctl_req *r, const char *line, size_t len)
 {
 	const char *name = NULL, *subnet = NULL, *near;
 
@@ -241,7 +248,7 @@ prepare(struct ctl_req *r, bool changes, const char *line, size_t len)
 	}
 	if (!check_args(r))
 		return false;
-	if (r->command->change && !changes && !req_flag(r, "dry_run")) {
+	if (r->command->change && !r->client->changes && !req_flag(r, "dry_run")) {
 		req_fail(r, EXIT_REFUSED,
 			 "\"%s\" changes the fabric: only root, the daemon's user and "
 			 "members of the control group may",
@@ -252,17 +259,16 @@ prepare(struct ctl_req *r, bool changes, const char *line, size_t len)
 }
 
 struct ctl_req *
-req_start(struct ctl_client *client, const struct ctl_host *host, struct loop *loop,
-	  struct buf *out, bool changes, const char *line, size_t len)
+req_start(struct ctl_client *client, const char *line, size_t len)
 {
 	struct ctl_req *r = mem_zalloc(sizeof(*r));
 
 	r->client = client;
-	r->host = host;
-	r->loop = loop;
-	r->out = out;
-	r->started = loop_now(loop);
-	if (prepare(r, changes, line, len))
+	r->host = client->host;
+	r->loop = client->loop;
+	r->out = &client->out;
+	r->started = loop_now(r->loop);
+	if (prepare(r, line, len))
 		r->command->run(r);
 	return r;
 }
@@ -400,9 +406,27 @@ job_done(void *arg)
 {
 	struct ctl_req *r = arg;
 
+	r->gate->busy = false;
+	gate_unref(r->gate);
+	r->gate = NULL;
 	if (r->client)
 		r->job_done(r);
 	req_release(r);
+}
+
+static void
+job_try(struct ctl_req *r)
+{
+	struct ctl_gate *g = r->client->gate;
+
+	if (g->busy)
+		return;
+	g->busy = true;
+	g->refs++;
+	r->gate = g;
+	r->poll = NULL;
+	req_hold(r);
+	loop_work(r->loop, job_run, job_done, r, r->job_cost);
 }
 
 void
@@ -410,8 +434,26 @@ req_job(struct ctl_req *r, ctl_req_fn run, ctl_req_fn done, monotime virtual_cos
 {
 	r->job_run = run;
 	r->job_done = done;
-	req_hold(r);
-	loop_work(r->loop, job_run, job_done, r, virtual_cost);
+	r->job_cost = virtual_cost;
+	job_try(r);
+	if (!r->gate)
+		req_poll(r, job_try, GATE_INTERVAL);
+}
+
+struct ctl_gate *
+gate_new(void)
+{
+	struct ctl_gate *g = mem_zalloc(sizeof(*g));
+
+	g->refs = 1;
+	return g;
+}
+
+void
+gate_unref(struct ctl_gate *g)
+{
+	if (--g->refs == 0)
+		mem_free(g);
 }
 
 const char *

@@ -20,11 +20,13 @@
  *  - polls:		req_poll(r, fn, interval): fn() is called at each interval until it has
  *			answered or streams;
  *  - has a worker do it: req_job(r, run, done): run(r) on the worker may read and write r->state
- *			only, done(r) on the loop answers or streams.
+ *			only, done(r) on the loop answers or streams. The worker is the daemon's
+ *			one, which routes too: at most one job of all clients is with it at a time.
  * A client may go at any time. A request that somebody still holds (a worker, the core) outlives
  * it with client == NULL, and what it writes then goes nowhere.
  */
 struct ctl_client;
+struct ctl_gate;
 struct ctl_req;
 
 enum ctl_exit {			/* `code` of a refusal: the exit status of the client */
@@ -97,17 +99,18 @@ struct ctl_req {
 	monotime started;		/* when the request was taken up */
 	struct loop_timer *timer;	/* of polling; NULL before */
 	unsigned held;			/* workers and callbacks that will still come */
-	ctl_req_fn job_run;		/* of req_job() */
-	ctl_req_fn job_done;
+	struct ctl_gate *gate;		/* while a job is with the worker; reference held */
+	ctl_req_fn job_run;		/* of req_job(), on the worker */
+	ctl_req_fn job_done;		/* of req_job(), on the loop */
+	monotime job_cost;		/* of req_job(), on a virtual loop */
 	void *state;			/* the handler's own */
 	void (*state_free)(void *state);	/* called when the request is freed */
 	struct buf nowhere;		/* output of a request whose client has gone */
 };
 
-/* Parse and start one line for a client; `changes`: it may change things. */
+/* Parse and start one line of a client. */
 struct ctl_req *
-req_start(struct ctl_client *client, const struct ctl_host *host, struct loop *loop,
-	  struct buf *out, bool changes, const char *line, size_t len);
+req_start(struct ctl_client *client, const char *line, size_t len);
 /* The client is done with it, or gone: freed now, or when the last holder lets go. */
 void
 req_drop(struct ctl_req *r);
@@ -140,6 +143,12 @@ bool
 req_flag(const struct ctl_req *r, const char *name);
 uint64_t
 req_number(const struct ctl_req *r, const char *name, uint64_t absent);
+
+/* What lets one job at a time through; it outlives the server while a job is at work. */
+struct ctl_gate *
+gate_new(void);
+void
+gate_unref(struct ctl_gate *g);
 
 /* client.c: the request has something to say, or has been answered, outside a handler. */
 void

@@ -34,6 +34,7 @@ struct ctl {
 	int fd;				/* listening; -1 */
 	struct loop_fd *watch;		/* of fd */
 	struct loop_timer *tick;	/* while there are clients, or accepting is paused */
+	struct ctl_gate *gate;		/* to the worker, for all clients */
 	struct list clients;		/* of struct ctl_client */
 	unsigned nclients;		/* in it */
 	bool paused;			/* out of descriptors: accept again at the next tick */
@@ -108,7 +109,7 @@ on_connection(void *arg, int fd, unsigned events)
 		turn_away(c, got);
 		return;
 	}
-	client_new(&c->clients, &c->nclients, c->loop, got, c->host, may_change(c, got));
+	client_new(&c->clients, &c->nclients, c->loop, got, c->host, c->gate, may_change(c, got));
 	if (!loop_timer_pending(c->tick))
 		loop_timer_set(c->tick, SEC(1));
 }
@@ -236,6 +237,7 @@ ctl_new(struct loop *l, const char *path, const char *group, const struct ctl_ho
 	c->host = host;
 	c->fd = -1;
 	c->group = NO_GROUP;
+	c->gate = gate_new();
 	list_init(&c->clients);
 	c->tick = loop_timer_new(l, on_tick, c);
 	if (path && open_socket(c, path, group, e)) {
@@ -260,6 +262,7 @@ ctl_free(struct ctl *c)
 		close(c->fd);
 	if (c->path && lstat(c->path, &st) == 0 && st.st_dev == c->dev && st.st_ino == c->ino)
 		unlink(c->path);
+	gate_unref(c->gate);
 	mem_free(c->path);
 	mem_free(c);
 }
@@ -267,10 +270,11 @@ ctl_free(struct ctl *c)
 void
 ctl_feed(struct ctl *c, const char *line, size_t len, struct buf *out)
 {
-	struct ctl_client client = { .host = c->host, .loop = c->loop, .fd = -1, .changes = true };
+	struct ctl_client client = { .host = c->host, .loop = c->loop, .gate = c->gate, .fd = -1,
+				     .changes = true };
 	struct ctl_req *r;
 
-	r = req_start(&client, c->host, c->loop, &client.out, true, line, len);
+	r = req_start(&client, line, len);
 	while (!r->answered && r->step) {
 		if (r->step(r) == STEP_DONE)
 			req_end(r);

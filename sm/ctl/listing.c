@@ -8,9 +8,10 @@
 /*
  * The engine behind the lists of nodes, ports and links. A listing belongs to its request and
  * reads the request's plan. It moves on only when the client's turn comes: SCAN candidates, or
- * ROWS rows, in one step.
+ * ROWS rows, in one step, and less where a regular expression takes its time.
  */
 #define SCAN 2048u
+#define SCAN_TIME MSEC(1)
 #define ROWS 128u
 #define NOTABLE_BIT 0x80000000u
 
@@ -67,6 +68,7 @@ static enum ctl_step
 listing_step(struct ctl_req *r)
 {
 	struct listing *l = r->state;
+	monotime start = loop_now(r->loop);
 	uint32_t count, end;
 
 	if (l->writing) {
@@ -77,7 +79,7 @@ listing_step(struct ctl_req *r)
 	}
 	count = l->ops->count(l->plan);
 	end = count - l->next > SCAN ? l->next + SCAN : count;
-	for (; l->next < end; l->next++) {
+	for (; l->next < end && loop_now(r->loop) - start < SCAN_TIME; l->next++) {
 		enum listing_pick pick = l->ops->pick(l, l->next);
 
 		if (pick != PICK_NO)

@@ -298,6 +298,27 @@ test_check(void **state)
 	json_decref(json);
 }
 
+/* Three clients want the worker at once: each gets its answer, one after the other. */
+static void
+test_check_in_turn(void **state)
+{
+	struct peer *p[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		p[i] = peer_new();
+		json_decref(peer_take(p[i]));
+		peer_send(p[i], "{\"command\":\"check\"}\n");
+	}
+	for (size_t i = 0; i < 3; i++) {
+		json_t *json = peer_take(p[i]);
+
+		assert_true(json_is_true(at(json, "data.ok")));
+		json_decref(json);
+		peer_free(p[i]);
+	}
+}
+
 static void
 test_events(void **state)
 {
@@ -404,9 +425,10 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_status), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
-		T(test_cut), T(test_routes), T(test_path), T(test_path_refused), T(test_check),
-		T(test_events), T(test_topology), T(test_reroute), T(test_reload),
+		T(test_status),	      T(test_wait),    T(test_nodes),	      T(test_ports),
+		T(test_links),	      T(test_cut),     T(test_routes),	      T(test_path),
+		T(test_path_refused), T(test_check),   T(test_check_in_turn), T(test_events),
+		T(test_topology),     T(test_reroute), T(test_reload),
 	};
 
 	alarm(120);
