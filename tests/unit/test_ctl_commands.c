@@ -425,10 +425,10 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_status),	      T(test_wait),    T(test_nodes),	      T(test_ports),
-		T(test_links),	      T(test_cut),     T(test_routes),	      T(test_path),
-		T(test_path_refused), T(test_check),   T(test_check_in_turn), T(test_events),
-		T(test_topology),     T(test_reroute), T(test_reload),
+		T(test_status), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
+		T(test_cut), T(test_routes), T(test_path), T(test_path_refused), T(test_check),
+		T(test_check_in_turn), T(test_events), T(test_topology), T(test_reroute),
+		T(test_reload),
 	};
 
 	alarm(120);
