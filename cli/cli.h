@@ -108,6 +108,8 @@ double
 field_real(const json_t *o, const char *key);
 bool
 field_bool(const json_t *o, const char *key);
+const char *
+plural(uint64_t n);	/* "s", or "" for one */
 
 void
 print_status(const struct cli *c, const json_t *data);

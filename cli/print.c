@@ -66,7 +66,7 @@ field_bool(const json_t *o, const char *key)
 
 #define N(o, key) ((unsigned long long)field_uint(o, key))
 
-static const char *
+const char *
 plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";

@@ -60,8 +60,11 @@ node_summary(const json_t *data)
 {
 	const json_t *s = json_object_get(data, "summary");
 
-	emit(stdout, "%llu nodes: %llu hosts, %llu switches, %llu routers; %llu silent\n",
-	     N(s, "nodes"), N(s, "hosts"), N(s, "switches"), N(s, "routers"), N(s, "silent"));
+	emit(stdout, "%llu node%s: %llu host%s, %llu switch%s, %llu router%s; %llu silent\n",
+	     N(s, "nodes"), plural(field_uint(s, "nodes")), N(s, "hosts"),
+	     plural(field_uint(s, "hosts")), N(s, "switches"),
+	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "routers"),
+	     plural(field_uint(s, "routers")), N(s, "silent"));
 }
 
 static void
