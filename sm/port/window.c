@@ -9,7 +9,8 @@
  * outstanding requests may only fill queues, and a queue that overflows costs more than it gave
  * (packaged ibsim halves its rate between 128 and 256). So a limit larger by a quarter is tried
  * for TRIAL_ROUNDS windows of answers, and kept if the rate rose by a TRIAL_GAIN-th of that
- * quarter; else the old one returns, and the next trial comes TRIAL_HOLD measurements later.
+ * quarter; else the old one returns. TRIAL_HOLD measurements later a smaller limit is tried, and
+ * kept unless the rate fell by as much; and so on by turns. Chance thus drives it down, not up.
  *
  * Loss. One silent device says nothing about the fabric. The limit is halved only when at least
  * WINDOW_LOSS_TARGETS devices that answered before lose requests within one time-out, and these are
@@ -138,9 +139,28 @@ static bool
 trial_failed(const struct window *w, uint64_t rate)
 {
 	const struct window_trial *trial = &w->trial;
-	uint64_t more = trial->rate * (w->limit - trial->from) / (trial->from * TRIAL_GAIN);
+	unsigned step = trial->down ? trial->from - w->limit : w->limit - trial->from;
+	uint64_t part = trial->rate * step / (trial->from * TRIAL_GAIN);
 
-	return rate < trial->rate + more;
+	return trial->down ? rate + part < trial->rate : rate < trial->rate + part;
+}
+
+static void
+start_trial(struct window *w, uint64_t rate)
+{
+	struct window_trial *trial = &w->trial;
+	unsigned step = w->limit / 4 ? w->limit / 4 : 1;
+
+	if (w->start == w->max)
+		return;
+	if (w->limit <= w->start || w->limit >= w->max)
+		trial->down = w->limit >= w->max;
+	trial->from = w->limit;
+	trial->rate = rate;
+	if (trial->down)
+		w->limit = w->limit - w->start > step ? w->limit - step : w->start;
+	else
+		w->limit = w->max - w->limit > step ? w->limit + step : w->max;
 }
 
 /* A measurement has ended: settle the trial that ran, and perhaps begin the next. */
@@ -148,24 +168,19 @@ static void
 settle_trial(struct window *w, uint64_t rate)
 {
 	struct window_trial *trial = &w->trial;
-	unsigned step = w->limit / 4 ? w->limit / 4 : 1;
 
 	if (trial->from && trial_failed(w, rate)) {
 		w->limit = trial->from;
 		trial->from = 0;
 		trial->hold = TRIAL_HOLD;
+		trial->down = !trial->down;
 		return;
 	}
 	trial->from = 0;
-	if (trial->hold) {
+	if (trial->hold)
 		trial->hold--;
-		return;
-	}
-	if (w->limit >= w->max)
-		return;
-	trial->from = w->limit;
-	trial->rate = rate;
-	w->limit = w->max - w->limit > step ? w->limit + step : w->max;
+	else
+		start_trial(w, rate);
 }
 
 static void

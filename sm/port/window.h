@@ -26,13 +26,14 @@ struct window_loss {
 						 * lost now was sent then */
 };
 
-/* A larger window on trial: kept if the rate of answers rises with it. */
+/* Another window on trial: the larger must raise the rate of answers, the smaller keep it. */
 struct window_trial {
 	monotime began;		/* of the measurement */
 	unsigned answers;	/* in it */
 	unsigned from;		/* the window to go back to, 0: no trial runs */
 	uint64_t rate;		/* answers a second at that window */
 	unsigned hold;		/* measurements to skip before the next trial */
+	bool down;		/* the trial, or the next, is of a smaller one */
 };
 
 struct window {
@@ -46,7 +47,7 @@ struct window {
 	monotime timeout;		/* before anything is known */
 	monotime timeout_min;		/* never less */
 	struct window_loss loss;	/* of the present period */
-	struct window_trial trial;	/* of a larger limit */
+	struct window_trial trial;	/* of another limit */
 };
 
 void
