@@ -10,8 +10,8 @@
  * service manager.
  */
 
-/* Take the lock file PATH.lock (it holds our pid) until the process ends. ERR_EXISTS with the pid of
- * the holder. Returns the descriptor, or a negative code. */
+/* Take the lock file PATH.lock (it holds our pid) until the process ends. ERR_EXISTS with the pid
+ * of the holder. Returns the descriptor, or a negative code. */
 int
 daemon_lock(const char *path, struct error *e);
 /* Tell the service manager (sd_notify): "READY=1", "STATUS=...". Nothing happens without one. */

@@ -1,5 +1,6 @@
 core_src := \
 	sm/core/daemon.c \
+	sm/core/discover.c \
 	sm/core/lids.c \
 	sm/core/notice.c \
 	sm/core/peers.c \

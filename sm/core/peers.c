@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Other subnet managers (IBA 14.4.1, and the SM state machine of 14.4.2 as far as one master and its
- * standbys need it).
+ * Other subnet managers (IBA 14.4.1, and the SM state machine of 14.4.2 as far as one master and
+ * its standbys need it).
  *
  * Discovery asks every port that says IsSM for SMInfo (peers_saw). When it ends, peers_elect()
  * decides: a master that is there stays master, whatever its priority or GUID (a new manager does

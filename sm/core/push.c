@@ -2,8 +2,8 @@
 /*
  * Programming: plan minus shadow, in a safe order.
  *
- * Steps, each ended by the last answer: our own port's LID; where old and new tables do not mix, the
- * entries that change are set to "drop" and the packet lifetime is waited out; then everything that
+ * Steps, each ended by the last answer: our own port's LID; where old and new tables do not mix,
+ * the entries that change are set to "drop" and the packet lifetime is waited out; then all that
  * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
  * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
  * request at a time from its cursors, so blocks go out across all switches in turn.

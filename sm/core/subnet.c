@@ -9,8 +9,8 @@
  *
  * The transaction engine calls next()/done() for whichever stage runs; a stage ends when nothing is
  * under way (idle()). Events that arrive meanwhile are collected in `wanted` and `dirty` and start
- * the next sweep. No Set leaves before discovery has ended and mastership is decided, no table before
- * the proof, no ACTIVE before the tables.
+ * the next sweep. No Set leaves before discovery has ended and mastership is decided, no table
+ * before the proof, no ACTIVE before the tables.
  */
 #include "sm/core/subnet.h"
 

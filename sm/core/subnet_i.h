@@ -96,7 +96,8 @@ enum push_field {
 };
 #define FIELD_COUNT 18
 /* Without these a port does not forward as planned. */
-#define FIELDS_FORWARDING (FIELD_LID | FIELD_LMC | FIELD_MTU | FIELD_OP_VLS | FIELD_STATE | FIELD_FDB_TOP)
+#define FIELDS_FORWARDING \
+	(FIELD_LID | FIELD_LMC | FIELD_MTU | FIELD_OP_VLS | FIELD_STATE | FIELD_FDB_TOP)
 
 enum push_step {
 	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */

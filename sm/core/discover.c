@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The answers of a sweep: what a device said goes into the live model, and what follows from it is
+ * wanted next.
+ *
+ * A NodeInfo from behind a port either joins the port to a device that is known, or makes a new one
+ * (found). Two places that claim one GUID: the rival that was there first is probed again, and if
+ * it still is who it was, the newcomer is kept out and both routes are told (verify_rival). A port
+ * that is up is probed, a port that went down loses its cable and its far end is read.
+ */
+#include "sm/core/sweep_i.h"
+
+#include <string.h>
+#include "sm/base/mem.h"
+
+/*
+ * Reaching devices.
+ */
+static void
+duplicate(struct subnet *s, struct live_port *p, const struct nodeinfo *ni,
+	  const struct live_port *first)
+{
+	uint8_t path[SMP_MAX_HOPS + 1];
+	char here[PATH_TEXT_SIZE], there[PATH_TEXT_SIZE], guid[GUID_TEXT_SIZE];
+	int hops = topo_path(&s->topo, p->device, p->number, path);
+
+	if (hops >= 0 && hops < SMP_MAX_HOPS)
+		path[++hops] = p->number;
+	path_text(here, path, hops < 0 ? 0 : (unsigned)hops);
+	hops = first ? topo_path(&s->topo, first->device, first->number, path) : -1;
+	path_text(there, path, hops < 0 ? 0 : (unsigned)hops);
+	if (p->flags & LIVE_PORT_DUPLICATE)
+		return;
+	p->flags |= LIVE_PORT_DUPLICATE;
+	s->duplicates++;
+	subnet_event(s, EVENT_DUPLICATE, LOG_L_ERROR, ni->node_guid, ni->local_port,
+		     "two devices claim GUID %s: the one at path %s (port %u) is kept, the one at "
+		     "path %s is left out; give one of them another GUID",
+		     guid_text(guid, ni->node_guid), there, first ? first->number : 0, here);
+}
+
+/* A device answers (again): its route is the one that just worked. */
+static void
+reach(struct subnet *s, struct device *d, struct live_port *from, unsigned number)
+{
+	struct sweep *w = &s->sweep;
+	bool fresh = !d->complete || d->silent;
+
+	if (d->silent) {
+		char text[DEVICE_TEXT_SIZE];
+
+		d->silent = false;
+		d->lft_trusted = false;		/* who knows what happened to it meanwhile */
+		d->failures = 0;
+		w->changed = true;
+		subnet_event(s, EVENT_SILENT, LOG_L_NOTICE, d->guid, 0, "%s answers again",
+			     device_text(text, d, s->env.names));
+	}
+	if (d->seen_sweep != w->id) {
+		d->seen_sweep = w->id;
+		if (from && (w->kind == SWEEP_HEAVY || fresh)) {
+			int hops = topo_path(&s->topo, from->device, from->number, d->path);
+
+			if (hops >= 0 && hops < SMP_MAX_HOPS) {
+				d->path[hops + 1] = from->number;
+				d->hops = (uint8_t)(hops + 1);
+			}
+			d->path_version = s->topo.path_version;
+		}
+		if (w->kind == SWEEP_HEAVY || fresh) {
+			sweep_want_all(s, d, number);
+			return;
+		}
+	}
+	sweep_want_port(s, &d->ports[number]);
+}
+
+static bool
+node_info_sane(const struct nodeinfo *ni)
+{
+	return ni->node_guid && ni->node_type >= NODE_CA && ni->node_type <= NODE_ROUTER &&
+	       ni->num_ports >= 1 && ni->num_ports <= 254 && ni->local_port <= ni->num_ports;
+}
+
+static bool
+same_device(const struct device *d, const struct nodeinfo *ni)
+{
+	return d->info.node_type == ni->node_type && d->info.num_ports == ni->num_ports &&
+	       d->info.system_guid == ni->system_guid;
+}
+
+/* The port of another CA that holds this port GUID already, or NULL. */
+static struct live_port *
+port_guid_owner(struct subnet *s, const struct device *d, const struct nodeinfo *ni)
+{
+	uint32_t i = map_get(&s->topo.by_port_guid, ni->port_guid);
+
+	if (i == MAP_NONE || !ni->port_guid)
+		return NULL;
+	for (unsigned n = 1; n <= s->topo.table[i]->info.num_ports; n++) {
+		struct live_port *q = &s->topo.table[i]->ports[n];
+
+		if (q->guid == ni->port_guid && (q->device != d || n != ni->local_port))
+			return q;
+	}
+	return NULL;
+}
+
+static void
+join(struct subnet *s, struct live_port *p, struct live_port *q, const struct nodeinfo *ni)
+{
+	struct device *d = q->device;
+
+	if (live_peer(p) != q)
+		s->sweep.changed = true;
+	topo_link(&s->topo, p, q);
+	p->link_sweep = q->link_sweep = s->sweep.id;
+	p->probe_failures = 0;
+	p->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
+	if (d->info.node_type != NODE_SWITCH && q->guid != ni->port_guid) {
+		q->guid = ni->port_guid;
+		map_set(&s->topo.by_port_guid, q->guid, d->index);
+	}
+	reach(s, d, p, q->number);
+}
+
+/*
+ * Port `p` says that its far end is port q, which is joined elsewhere. Probe that other cable
+ * again, from an end that can: whoever is behind it decides.
+ */
+static bool
+verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
+{
+	struct live_port *rival = live_peer(q);
+	struct live_port *v = sweep_may_probe(s, rival) ? rival : q;
+
+	if (!sweep_may_probe(s, v) || v->verify || v->flags & LIVE_PORT_PROBING)
+		return false;
+	v->verify = p;
+	v->flags |= LIVE_PORT_VERIFYING;
+	sweep_probe(s, v);
+	return true;
+}
+
+static void
+found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
+{
+	struct device *d = topo_find(&s->topo, ni->node_guid);
+	struct live_port *owner, *q;
+
+	if (!node_info_sane(ni) || (ni->node_type != NODE_SWITCH && !ni->local_port)) {
+		log_limited(&s->limit_device, LOG_L_WARNING, "a device behind port %u of "
+			    "0x%016llx answers NodeInfo with impossible values: left out",
+			    p->number, (unsigned long long)p->device->guid);
+		p->flags |= LIVE_PORT_UNANSWERED;
+		return;
+	}
+	if (ni->node_type != NODE_SWITCH && (owner = port_guid_owner(s, d, ni)) &&
+	    owner->peer && owner->link_sweep == s->sweep.id) {
+		duplicate(s, p, ni, owner);
+		return;
+	}
+	if (!d) {
+		d = topo_add(&s->topo, ni);
+		s->sweep.changed = true;
+	} else if (!same_device(d, ni)) {
+		/* Not who it was. If nobody has answered for the old one it was exchanged. */
+		if (d->seen_sweep == s->sweep.id || d == s->topo.own || d->inflight) {
+			duplicate(s, p, ni, &d->ports[d->info.node_type == NODE_SWITCH ? 0 : 1]);
+			return;
+		}
+		topo_remove(&s->topo, s->transact, d);
+		d = topo_add(&s->topo, ni);
+		s->sweep.changed = true;
+	}
+	q = &d->ports[ni->local_port];
+	if (q == p && p->device == d && ni->local_port == p->number) {
+		/* A port cannot be its own far end: another switch with our neighbour's GUID. */
+		duplicate(s, p, ni, p);
+		return;
+	}
+	if (q->peer && live_peer(q) != p &&
+	    (q->link_sweep == s->sweep.id || s->sweep.kind != SWEEP_HEAVY)) {
+		if (!verify_rival(s, p, q))
+			duplicate(s, p, ni, live_peer(q));
+		return;
+	}
+	join(s, p, q, ni);
+}
+
+/* The cable that was there first has answered (`ni`), or not (NULL). */
+static void
+verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
+{
+	struct live_port *claimant = v->verify, *peer = live_peer(v), *q;
+	struct nodeinfo claim;
+
+	v->verify = NULL;
+	q = peer && sweep_may_probe(s, v) && ni && peer->device->guid == ni->node_guid &&
+	    peer->number == ni->local_port ? peer : NULL;
+	if (q) {
+		/* It still is who it was: the claim is a second device of one GUID. Which end of the
+		 * cable is claimed twice is told by who the claimant was asked about. */
+		duplicate(s, claimant, ni, v);
+		return;
+	}
+	topo_unlink(&s->topo, v);
+	s->sweep.changed = true;
+	if (ni) {
+		claim = *ni;
+		found(s, v, &claim);
+	}
+	claimant->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
+	sweep_probe(s, claimant);
+}
+
+/*
+ * Answers.
+ */
+static void
+probe_done(struct subnet *s, struct live_port *p, const struct transact_result *res)
+{
+	bool verifying = p->flags & LIVE_PORT_VERIFYING;
+	bool answered = !res->error && !res->mad_status;
+	struct nodeinfo ni;
+
+	p->flags &= (uint16_t)~LIVE_PORT_PROBED;
+	if (answered) {
+		nodeinfo_decode(&ni, res->data);
+		p->flags &= (uint16_t)~LIVE_PORT_UNANSWERED;
+		if (!verifying)
+			found(s, p, &ni);
+		else
+			verified(s, p, &ni);
+	} else if (verifying) {
+		verified(s, p, NULL);
+	} else {
+		p->flags |= LIVE_PORT_UNANSWERED;
+		if (p->probe_failures < 255)
+			p->probe_failures++;
+		p->probe_after = loop_now(s->env.loop) + sweep_backoff(p->probe_failures);
+		/* The cable is up: what was known of it stays until a port says otherwise. */
+		if (p->peer)
+			p->link_sweep = live_peer(p)->link_sweep = s->sweep.id;
+	}
+	if (!p->verify)
+		p->flags &= (uint16_t)~LIVE_PORT_VERIFYING;
+	list_remove(&p->wait);
+	p->flags &= (uint16_t)~LIVE_PORT_PROBING;
+	sweep_level_done(s, p->level);
+}
+
+static void
+switch_info_done(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct switchinfo old = d->sw;
+	bool changed;
+
+	switchinfo_decode(&d->sw, res->data);
+	changed = d->sw.port_state_change;
+	if (res->method == MAD_SET) {
+		d->wait_switch_info = false;
+		return;
+	}
+	if (d->silent || d->seen_sweep != s->sweep.id)
+		reach(s, d, NULL, 0);
+	if (d->complete && d->sw.linear_fdb_top != old.linear_fdb_top &&
+	    !(d->ports[0].stubborn & FIELD_FDB_TOP)) {
+		/* Somebody reset it, or wrote it behind our back. */
+		d->lft_trusted = false;
+		s->sweep.changed = true;
+	}
+	if (changed && s->role == ROLE_MASTER && !s->first_master_sweep)
+		d->want_clear = true;
+	d->wait_switch_info = d->want_clear;
+	if (!d->dirty && !changed)
+		return;
+	d->dirty = false;
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		bits_set(&d->read, n);
+}
+
+static void
+port_down(struct subnet *s, struct live_port *p)
+{
+	struct live_port *peer = live_peer(p);
+
+	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE);
+	p->probe_failures = 0;
+	p->stubborn = 0;
+	if (!peer)
+		return;
+	topo_unlink(&s->topo, p);
+	s->sweep.changed = true;
+	if (peer->device->info.node_type == NODE_SWITCH)
+		sweep_want_port(s, peer);
+}
+
+static void
+port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
+{
+	bool bounced = p->info.state == PORT_INIT && old->state > PORT_INIT;
+	bool due = s->sweep.kind == SWEEP_HEAVY ||
+		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT;
+
+	if (bounced && p->pkey0)
+		p->pkey0 = 0;
+	if (p->info.state != old->state)
+		s->sweep.changed = true;
+	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
+		return;
+	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) || bounced ||
+	    (p->peer && p->info.state == PORT_INIT && old->state < PORT_INIT))
+		sweep_probe(s, p);
+}
+
+static void
+end_port_read(struct subnet *s, struct live_port *p)
+{
+	const struct portinfo *i = &p->info;
+	struct device *d = p->device;
+	bool own = d == s->topo.own && (p->number == s->topo.own_port || !p->number);
+
+	if (i->cap_mask & CAP_EXTENDED_SPEEDS && !d->extended) {
+		d->extended = true;
+		map_set(&s->topo.extended, sweep_model_key(d), 1);
+		if (p->number) {
+			bits_set(&d->read, p->number);	/* again, with the bit */
+			return;
+		}
+	}
+	if (!(i->cap_mask & CAP_EXTENDED_SPEEDS))
+		d->extended = false;
+	if (i->cap_mask & CAP_IS_SM && !own)
+		bits_set(&d->sminfo, p->number);
+	if (p->number && (!p->pkey0 || i->state == PORT_INIT))
+		bits_set(&d->pkeys, p->number);
+}
+
+static void
+port_info_done(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	struct live_port *p;
+	struct portinfo old;
+
+	if (n > d->info.num_ports)
+		return;
+	p = &d->ports[n];
+	old = p->info;
+	portinfo_decode(&p->info, res->data);
+	if (!(p->flags & LIVE_PORT_READ))
+		old.state = PORT_DOWN;
+	p->flags |= LIVE_PORT_READ;
+	p->read_sweep = s->sweep.id;
+	if (d->info.node_type == NODE_SWITCH && !n)
+		d->wait_port0 = false;
+	if (d->info.node_type != NODE_SWITCH || !n)
+		end_port_read(s, p);
+	if (d->info.node_type == NODE_SWITCH && !n)
+		return;
+	if (p->info.state < PORT_INIT)
+		port_down(s, p);
+	else
+		port_up(s, p, &old);
+}
+
+static void
+description_done(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	char desc[NODEDESC_SIZE];
+
+	nodedesc_decode(desc, res->data);
+	if (strcmp(desc, d->desc))
+		s->sweep.changed = true;
+	memcpy(d->desc, desc, sizeof(desc));
+}
+
+static void
+device_answer(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	uint16_t keys[32];
+	struct sminfo sm;
+
+	switch (res->attr_id) {
+	case ATTR_SWITCH_INFO:
+		switch_info_done(s, d, res);
+		break;
+	case ATTR_PORT_INFO:
+		port_info_done(s, d, res);
+		break;
+	case ATTR_NODE_DESCRIPTION:
+		description_done(s, d, res);
+		break;
+	case ATTR_SM_INFO:
+		sminfo_decode(&sm, res->data);
+		peers_saw(s, d, (unsigned)res->cookie, &sm);
+		break;
+	case ATTR_P_KEY_TABLE:
+		pkeys_decode(keys, res->data);
+		if (res->cookie <= d->info.num_ports)
+			push_saw_pkeys(&d->ports[res->cookie], keys);
+		break;
+	}
+}
+
+/* An answer with an error status: the device lives, but this it does not tell. */
+static void
+device_refusal(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	char text[DEVICE_TEXT_SIZE];
+
+	if (res->attr_id == ATTR_PORT_INFO && res->attr_mod & PORTINFO_MOD_EXTENDED) {
+		d->extended = false;
+		bits_set(&d->read, res->attr_mod & 0xff);
+		return;
+	}
+	if (res->attr_id == ATTR_SWITCH_INFO)
+		d->wait_switch_info = false;
+	if (res->attr_id == ATTR_PORT_INFO && !(res->attr_mod & 0xff))
+		d->wait_port0 = false;
+	log_limited(&s->limit_device, LOG_L_WARNING, "%s answers %s (modifier 0x%x) with status "
+		    "0x%04x, %s", device_text(text, d, s->env.names),
+		    mad_attr_name(res->attr_id), res->attr_mod, res->mad_status,
+		    mad_status_text(res->mad_status));
+}
+
+/* Put a lost request back, to be asked again in the second round or over a new path. */
+static void
+device_lost(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+
+	switch (res->attr_id) {
+	case ATTR_SWITCH_INFO:
+		if (res->method == MAD_SET)
+			d->want_clear = true;
+		else
+			d->want_switch_info = true;
+		break;
+	case ATTR_PORT_INFO:
+		if (n <= d->info.num_ports)
+			bits_set(&d->read, n);
+		break;
+	case ATTR_NODE_DESCRIPTION:
+		d->want_desc = true;
+		break;
+	case ATTR_SM_INFO:
+		bits_set(&d->sminfo, (unsigned)res->cookie & 0xff);
+		break;
+	case ATTR_P_KEY_TABLE:
+		bits_set(&d->pkeys, (unsigned)res->cookie & 0xff);
+		break;
+	}
+	if (d->path_version == s->topo.path_version || d->suspect) {
+		d->suspect = true;
+		return;
+	}
+	/* Cables went since its route was made: perhaps the route died, not the device. */
+	topo_make_paths(&s->topo, ++s->topo.marks);
+	d->path_version = s->topo.path_version;
+}
+
+static void
+own_done(struct subnet *s, const struct transact_result *res)
+{
+	struct topo *t = &s->topo;
+	struct nodeinfo ni;
+
+	if (res->error || res->mad_status)
+		return;
+	nodeinfo_decode(&ni, res->data);
+	if (!node_info_sane(&ni))
+		return;
+	if (t->own && (t->own->guid != ni.node_guid || !same_device(t->own, &ni))) {
+		topo_cancel(t, s->transact);
+		list_each(it, &t->devices)
+			topo_remove(t, s->transact, list_entry(it, struct device, all));
+	}
+	if (!t->own)
+		t->own = topo_find(t, ni.node_guid);
+	if (!t->own)
+		t->own = topo_add(t, &ni);
+	t->own_port = ni.node_type == NODE_SWITCH ? 0 : ni.local_port;
+	t->own->hops = 0;
+	t->own->path_version = t->path_version;
+	if (ni.node_type != NODE_SWITCH) {
+		t->own->ports[ni.local_port].guid = ni.port_guid;
+		map_set(&t->by_port_guid, ni.port_guid, t->own->index);
+	}
+	reach(s, t->own, NULL, t->own_port);
+}
+
+void
+sweep_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+{
+	struct device *d;
+
+	if (!res->error)
+		s->sweep.answers++;
+	if (a->kind == AGENT_OWN) {
+		own_done(s, res);
+		return;
+	}
+	if (a->kind == AGENT_PROBE) {
+		probe_done(s, list_entry(a, struct live_port, probe), res);
+		return;
+	}
+	d = list_entry(a, struct device, agent);
+	d->inflight--;
+	if (res->error || res->mad_status == MAD_STATUS_BUSY) {
+		device_lost(s, d, res);
+	} else {
+		d->answered = true;
+		if (res->mad_status)
+			device_refusal(s, d, res);
+		else
+			device_answer(s, d, res);
+	}
+	if (sweep_device_wants(d) && !d->suspect)
+		transact_ready(s->transact, &d->agent.target);
+	sweep_device_settled(s, d);
+}
