@@ -46,6 +46,13 @@ struct tally {
 	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
 };
 
+/* Whose turn it is among the edges of a switch that no host's packets use. */
+struct turn {
+	uint32_t tree;		/* serial number of the tree that the rest is about */
+	uint32_t next;		/* place in its list of edges */
+	uint32_t least;		/* fewest entries of an edge, after the choice, when last looked */
+};
+
 struct balance {
 	const struct engine_input *in;	/* what is routed */
 	const struct fabric *f;		/* in->fabric */
@@ -58,6 +65,7 @@ struct balance {
 	uint32_t *sources;		/* by switch: hosts' ports on it */
 	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
 	uint64_t *key;			/* by switch: worth of its way to the present destination */
+	struct turn *turn;		/* by switch */
 	uint32_t *choice;		/* by switch: edge chosen for the present destination */
 	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
 	uint8_t *out;			/* by edge: its out port */
@@ -76,6 +84,7 @@ struct item {
 	uint16_t lid;
 	uint8_t out;		/* port at the home switch, 0: the switch itself */
 	uint8_t offset;		/* within the LIDs of one port */
+	uint32_t serial;	/* place in the list, from 1 */
 };
 
 static void
@@ -162,6 +171,7 @@ balance_init(struct balance *b)
 	b->label = mem_array(f->nswitches, sizeof(*b->label));
 	b->sources = levels_hosts(f);
 	b->key = mem_array(f->nswitches, sizeof(*b->key));
+	b->turn = mem_array(f->nswitches, sizeof(*b->turn));
 	b->choice = mem_array(f->nswitches, sizeof(*b->choice));
 	b->inflow = mem_array(f->nswitches, sizeof(*b->inflow));
 	b->out = mem_array(f->nedges, 1);
@@ -190,6 +200,7 @@ balance_done(struct balance *b)
 	mem_free(b->prev_sw);
 	mem_free(b->key);
 	mem_free(b->choice);
+	mem_free(b->turn);
 	mem_free(b->inflow);
 	mem_free(b->out);
 	mem_free(b->exits);
@@ -295,23 +306,44 @@ choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edg
 	return best;
 }
 
-/* For a switch that only its own port sends by: the edge with the fewest entries. */
-static uint32_t
-choose_unused(const struct balance *b, const struct tally *y, const uint32_t *edge,
-	      const uint32_t *end)
-{
-	const uint32_t *entries = y->entries, *step = b->step;
-	uint32_t best = *edge++, best_entries = entries[best] + step[best];
+/* One LID while it is placed. */
+struct placing {
+	const struct item *it;			/* the LID */
+	const struct balance_tree *t;		/* ways to it */
+	struct tally *y;			/* where it counts */
+	struct plan_row *const *previous;	/* rows that it had; NULL: it is new */
+};
 
-	for (; edge < end; edge++) {
-		uint32_t n = entries[*edge] + step[*edge];
+/*
+ * For a switch that only its own port sends by: an edge with the fewest entries. As long as the
+ * tree is the same, the least number can only rise, and the edge behind the last one chosen is the
+ * most likely to have it, so that the search mostly ends at once.
+ */
+static uint32_t
+choose_unused(struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
+	      uint32_t len)
+{
+	const uint32_t *entries = p->y->entries, *step = b->step;
+	struct turn *turn = &b->turn[sw];
+	uint32_t best = 0, best_entries = UINT32_MAX;
+
+	if (turn->tree != p->t->serial)
+		*turn = (struct turn){ .tree = p->t->serial };
+	for (uint32_t i = 0, at = turn->next < len ? turn->next : 0; i < len; i++) {
+		uint32_t n = entries[edge[at]] + step[edge[at]];
 
 		if (n < best_entries) {
-			best = *edge;
+			best = at;
 			best_entries = n;
+			if (n <= turn->least)
+				break;
 		}
+		if (++at == len)
+			at = 0;
 	}
-	return best;
+	turn->least = best_entries;
+	turn->next = best + 1;
+	return edge[best];
 }
 
 /* Keep the previous edge if it is offered and its load at most one destination more. */
@@ -338,14 +370,6 @@ way_key(const struct balance *b, const struct tally *y, uint32_t sw, uint32_t e,
 		key |= (uint64_t)b->label[sw] << (KEY_LABEL_BITS * (3 - dist));
 	return key;
 }
-
-/* One LID while it is placed. */
-struct placing {
-	const struct item *it;			/* the LID */
-	const struct balance_tree *t;		/* ways to it */
-	struct tally *y;			/* where it counts */
-	struct plan_row *const *previous;	/* rows that it had; NULL: it is new */
-};
 
 static uint32_t
 old_edge(const struct balance *b, const struct placing *p, uint32_t sw)
@@ -385,7 +409,7 @@ place_unused(struct balance *b, const struct placing *p, uint32_t i)
 	uint32_t sw = p->t->order[i], e = b->choice[sw];
 
 	if (end - edge > 1 && !p->it->offset) {
-		e = choose_unused(b, p->y, edge, end);
+		e = choose_unused(b, p, sw, edge, (uint32_t)(end - edge));
 		if (p->previous)
 			e = keep(b, p->y->entries, edge, end, e, old_edge(b, p, sw));
 	}
@@ -448,6 +472,7 @@ static void
 build_tree(const struct balance *b, const struct item *it, const uint8_t *exits,
 	   struct balance_tree *t)
 {
+	t->serial = it->serial;
 	if (it->out)
 		b->trees->hosts(b->trees->hosts_arg, it->home, exits, t);
 	else
@@ -539,9 +564,11 @@ list_items(const struct plan_lids *lids, uint32_t *len)
 		const struct plan_dest *d = &lids->dest[lid];
 
 		if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE)
-			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset };
+			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset, 0 };
 	}
 	qsort(items, *len, sizeof(*items), item_cmp);
+	for (uint32_t i = 0; i < *len; i++)
+		items[i].serial = i + 1;
 	return items;
 }
 

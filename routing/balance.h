@@ -16,6 +16,7 @@ struct balance_tree {
 	uint32_t *first;	/* by place in order[], n + 1: where its edges start in edge[] */
 	uint32_t *edge;		/* fabric edge indices, each towards a switch that is nearer */
 	uint8_t *mark;		/* by switch: the engine's own scratch */
+	uint32_t serial;	/* the balancer's: tells trees apart */
 };
 
 #define BALANCE_FAR UINT16_MAX

@@ -42,21 +42,20 @@ static void
 minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_tree *t)
 {
 	const struct fabric *f = arg;
+	const uint16_t *dist = t->dist;
 	uint32_t len = 0;
 
 	minhop_spread(f, home, exits, t);
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t sw = t->order[i];
+	t->first[0] = 0;
+	for (uint32_t i = 1; i < t->n; i++) {
+		uint32_t sw = t->order[i], want = dist[sw] - 1u;
+		uint8_t exit = exits ? exits[sw] : BALANCE_FREE;
 
 		t->first[i] = len;
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
-
-			if (exits && exits[sw] != BALANCE_FREE && exits[sw] != e->out)
-				continue;
-			t->edge[len] = k;
-			len += t->dist[e->to] + 1 == t->dist[sw];
-		}
+		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
+			if (dist[f->edges[k].to] == want &&
+			    (exit == BALANCE_FREE || exit == f->edges[k].out))
+				t->edge[len++] = k;
 	}
 	t->first[t->n] = len;
 }

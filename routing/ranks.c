@@ -359,6 +359,7 @@ split_edges(struct ranks *r)
 
 	r->down = mem_array(f->nswitches, sizeof(*r->down));
 	r->edge = mem_array(f->nedges, sizeof(*r->edge));
+	r->to = mem_array(f->nedges, sizeof(*r->to));
 	for (uint32_t sw = 0, len = 0; sw < f->nswitches; sw++) {
 		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
 			if (ranks_up(r, sw, f->edges[k].to))
@@ -368,6 +369,8 @@ split_edges(struct ranks *r)
 			if (!ranks_up(r, sw, f->edges[k].to))
 				r->edge[len++] = k;
 	}
+	for (uint32_t k = 0; k < f->nedges; k++)
+		r->to[k] = f->edges[r->edge[k]].to;
 }
 
 int
@@ -395,6 +398,7 @@ ranks_free(struct ranks *r)
 	mem_free(r->rank);
 	mem_free(r->down);
 	mem_free(r->edge);
+	mem_free(r->to);
 }
 
 uint8_t *

@@ -11,7 +11,8 @@ struct ranks {
 	const struct fabric *f;	/* whose switches */
 	uint16_t *rank;		/* by switch: 0 on top */
 	uint32_t *down;		/* by switch: where its edges that lead down start */
-	uint32_t *edge;		/* as fabric.edges, indices: of each switch those up, then those down */
+	uint32_t *edge;		/* edge indices: of each switch those up, then those down */
+	uint32_t *to;		/* by place in edge[]: the switch behind */
 };
 
 /* Does the way from switch `a` to its neighbour `b` lead up? */

@@ -18,25 +18,27 @@ static uint32_t
 spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct balance_tree *t,
 	    uint32_t *list)
 {
-	const struct fabric *f = r->f;
+	const uint32_t *first = r->f->edge_first, *down = r->down, *to = r->to;
+	uint16_t *dist = t->dist;
+	uint8_t *mark = t->mark;
 	uint32_t len = 1;
 
-	memset(t->dist, 0xff, f->nswitches * sizeof(*t->dist));
-	memset(t->mark, 0, f->nswitches);
-	t->dist[home] = 0;
-	t->mark[home] = 1;
+	memset(dist, 0xff, r->f->nswitches * sizeof(*dist));
+	memset(mark, 0, r->f->nswitches);
+	dist[home] = 0;
+	mark[home] = 1;
 	list[0] = home;
 	for (uint32_t i = 0; i < len; i++) {
 		uint32_t sw = list[i];
 
-		for (uint32_t k = f->edge_first[sw]; k < r->down[sw]; k++) {
-			const struct fabric_edge *e = &f->edges[r->edge[k]];
+		for (uint32_t k = first[sw], end = down[sw]; k < end; k++) {
+			uint32_t up = to[k];
 
-			if (t->mark[e->to] || !balance_exit_ok(exits, e))
+			if (mark[up] || (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
 				continue;
-			t->mark[e->to] = 1;
-			t->dist[e->to] = (uint16_t)(t->dist[sw] + 1);
-			list[len++] = e->to;
+			mark[up] = 1;
+			dist[up] = (uint16_t)(dist[sw] + 1);
+			list[len++] = up;
 		}
 	}
 	return len;
@@ -45,53 +47,67 @@ spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct b
 /* Those that must climb first, and all in one order by distance: a merge of the list of those that
  * go down and of the growing queue of those that go up. */
 static void
-spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, const uint32_t *down,
-	  uint32_t ndown, uint32_t *queue)
+spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, const uint32_t *list,
+	  uint32_t nlist, uint32_t *queue)
 {
-	const struct fabric *f = r->f;
-	uint32_t i = 0, q = 0, nqueue = 0;
+	const uint32_t *first = r->f->edge_first, *down = r->down, *to = r->to;
+	uint32_t i = 0, q = 0, nqueue = 0, n = 0;
+	uint16_t *dist = t->dist;
 
-	t->n = 0;
-	while (i < ndown || q < nqueue) {
-		bool from_queue = i == ndown ||
-			(q < nqueue && t->dist[queue[q]] < t->dist[down[i]]);
-		uint32_t sw = from_queue ? queue[q++] : down[i++];
+	while (i < nlist || q < nqueue) {
+		bool queued = i == nlist || (q < nqueue && dist[queue[q]] < dist[list[i]]);
+		uint32_t sw = queued ? queue[q++] : list[i++];
 
-		t->order[t->n++] = sw;
-		for (uint32_t k = r->down[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[r->edge[k]];
+		t->order[n++] = sw;
+		for (uint32_t k = down[sw], end = first[sw + 1]; k < end; k++) {
+			uint32_t below = to[k];
 
-			if (t->dist[e->to] != BALANCE_FAR || !balance_exit_ok(exits, e))
+			if (dist[below] != BALANCE_FAR ||
+			    (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
 				continue;
-			t->dist[e->to] = (uint16_t)(t->dist[sw] + 1);
-			queue[nqueue++] = e->to;
+			dist[below] = (uint16_t)(dist[sw] + 1);
+			queue[nqueue++] = below;
 		}
 	}
+	t->n = n;
+}
+
+/* The edges of one switch that lead on: from `k` to `end`, to where the distance is less by one and,
+ * if the switch goes down, only where the rest goes down as well. */
+static uint32_t
+offer(const struct ranks *r, const struct balance_tree *t, uint32_t sw, uint8_t exit, uint32_t k,
+      uint32_t end, uint32_t *edge)
+{
+	const uint32_t *to = r->to;
+	const uint16_t *dist = t->dist;
+	const uint8_t *mark = t->mark;
+	uint32_t want = t->dist[sw] - 1u, len = 0;
+	uint8_t marked = mark[sw];
+
+	for (; k < end; k++)
+		if (dist[to[k]] == want && mark[to[k]] >= marked &&
+		    (exit == BALANCE_FREE || exit == r->f->edges[r->edge[k]].out))
+			edge[len++] = r->edge[k];
+	return len;
 }
 
 void
 ranks_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_tree *t)
 {
 	const struct ranks *r = arg;
-	const struct fabric *f = r->f;
+	const uint32_t *first = r->f->edge_first;
 	uint32_t len = 0;
 
 	/* Both lists are used up before the arrays get their proper content. */
 	spread_up(r, exits, t, t->first, spread_down(r, home, exits, t, t->first), t->edge);
-	for (uint32_t i = 0; i < t->n; i++) {
+	t->first[0] = 0;
+	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t sw = t->order[i];
-		uint32_t k = t->mark[sw] ? r->down[sw] : f->edge_first[sw];
-		uint32_t end = t->mark[sw] ? f->edge_first[sw + 1] : r->down[sw];
+		uint32_t from = t->mark[sw] ? r->down[sw] : first[sw];
+		uint32_t end = t->mark[sw] ? first[sw + 1] : r->down[sw];
 
 		t->first[i] = len;
-		for (; k < end; k++) {
-			const struct fabric_edge *e = &f->edges[r->edge[k]];
-
-			if (exits && exits[sw] != BALANCE_FREE && exits[sw] != e->out)
-				continue;
-			if (t->dist[e->to] + 1 == t->dist[sw] && t->mark[e->to] >= t->mark[sw])
-				t->edge[len++] = r->edge[k];
-		}
+		len += offer(r, t, sw, exits ? exits[sw] : BALANCE_FREE, from, end, &t->edge[len]);
 	}
 	t->first[t->n] = len;
 }

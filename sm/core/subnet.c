@@ -545,6 +545,20 @@ push_verdict(struct subnet *s)
 		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
 }
 
+/* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. */
+static void
+refresh(struct subnet *s)
+{
+	const struct fabric *f = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+	struct plan *plan = plan_on_fabric(s->plan, f);
+
+	fabric_unref(f);
+	if (!plan)
+		return;
+	plan_unref(s->plan);
+	s->plan = plan;
+}
+
 void
 subnet_push_done(struct subnet *s)
 {
@@ -555,6 +569,8 @@ subnet_push_done(struct subnet *s)
 	}
 	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
 	s->first_master_sweep = false;
+	if (s->push.sets)
+		refresh(s);
 	push_verdict(s);
 	finish_sweep(s, true);
 	tell_mads(s);

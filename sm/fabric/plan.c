@@ -200,6 +200,50 @@ plan_new(const struct fabric *f)
 	return p;
 }
 
+static bool
+same_shape(const struct fabric *a, const struct fabric *b)
+{
+	if (a->nnodes != b->nnodes || a->nports != b->nports || a->nswitches != b->nswitches ||
+	    a->nedges != b->nedges || a->nlinks != b->nlinks || a->sm_port != b->sm_port)
+		return false;
+	for (uint32_t n = 0; n < a->nnodes; n++)
+		if (a->nodes[n].guid != b->nodes[n].guid)
+			return false;
+	for (uint32_t i = 0; i < a->nports; i++)
+		if (a->ports[i].peer != b->ports[i].peer)
+			return false;
+	return true;
+}
+
+struct plan *
+plan_on_fabric(const struct plan *p, const struct fabric *f)
+{
+	struct plan *plan;
+	bool *fixed;
+
+	if (!same_shape(p->fabric, f))
+		return NULL;
+	plan = plan_new(f);
+	fixed = plan->fixed;
+	memcpy(fixed, p->fixed, f->nswitches * sizeof(*fixed));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		plan->rows[sw] = plan_row_ref(p->rows[sw]);
+	plan->lids = plan_lids_ref(p->lids);
+	plan->lanes = plan_lanes_ref(p->lanes);
+	if (p->ranks) {
+		plan->ranks = mem_array(f->nswitches, 1);
+		memcpy(plan->ranks, p->ranks, f->nswitches);
+	}
+	memcpy(plan->engine_requested, p->engine_requested, sizeof(p->engine_requested));
+	memcpy(plan->engine_running, p->engine_running, sizeof(p->engine_running));
+	memcpy(plan->reason, p->reason, sizeof(p->reason));
+	memcpy(plan->note, p->note, sizeof(p->note));
+	plan->check = p->check;
+	plan->route_us = p->route_us;
+	plan->check_us = p->check_us;
+	return plan;
+}
+
 struct plan *
 plan_ref(const struct plan *p)
 {

@@ -129,6 +129,10 @@ plan_lanes_unref(struct plan_lanes *l);
 /* An empty plan for a snapshot (rows[] and fixed[] allocated, entries NULL/false). */
 struct plan *
 plan_new(const struct fabric *f);
+/* The same plan on a newer snapshot `f` of the same nodes, ports and links (port states may have
+ * changed), sharing all sections; NULL if the snapshots do not have the same shape. */
+struct plan *
+plan_on_fabric(const struct plan *p, const struct fabric *f);
 struct plan *
 plan_ref(const struct plan *p);
 void
