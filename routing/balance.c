@@ -37,7 +37,7 @@
 #define KEY_LOAD_SHIFT (3 * KEY_LABEL_BITS)	/* place of the flows in a key, above three labels */
 #define KEY_LOAD_MAX ((uint64_t)1 << 27)
 #define FLOW_MAX ((1u << 26) - 1)		/* flows saturate: sums must fit into a key */
-#define BATCH 32		/* trees built at a time */
+#define BATCH 16		/* trees built at a time */
 
 /* One kind of LIDs: loads are counted for each by itself. */
 struct tally {
@@ -514,27 +514,53 @@ tree_of_lid(struct balance *b, const struct item *it)
 	return &b->exit_tree;
 }
 
+/* LIDs whose trees are built at one time. */
 struct batch {
-	const struct balance *b;		/* whose trees */
 	struct balance_tree trees[BATCH];	/* for the LIDs below */
 	const struct item *items[BATCH];	/* the first LID of each tree */
 	uint32_t len;				/* trees in use */
+	uint32_t first;				/* items of the batch */
+	uint32_t end;				/* behind the last of them */
 };
 
-static void
-build_trees(void *arg, unsigned thread, size_t first, size_t end)
-{
-	struct batch *batch = arg;
-
-	(void)thread;
-	for (size_t i = first; i < end; i++)
-		build_tree(batch->b, batch->items[i], NULL, &batch->trees[i]);
-}
+/* One step of the pipeline: the LIDs of one batch are placed while the next one's trees grow. */
+struct step {
+	struct balance *b;		/* whose */
+	const struct item *items;	/* all of them */
+	struct batch *ready;		/* its trees are built */
+	struct batch *next;		/* its trees are to be built */
+};
 
 static bool
 same_tree(const struct item *a, const struct item *b)
 {
 	return a->home == b->home && !a->out == !b->out;
+}
+
+static void
+place_batch(struct balance *b, const struct item *items, const struct batch *batch)
+{
+	uint32_t t = 0;
+
+	for (uint32_t i = batch->first; i < batch->end; i++) {
+		t += !same_tree(batch->items[t], &items[i]);
+		place(b, &batch->trees[t], &items[i]);
+	}
+}
+
+/* Job 0 places the one batch, each further job builds a tree of the other. */
+static void
+run_step(void *arg, unsigned thread, size_t first, size_t end)
+{
+	struct step *step = arg;
+
+	(void)thread;
+	for (size_t i = first; i < end; i++) {
+		if (i == 0)
+			place_batch(step->b, step->items, step->ready);
+		else
+			build_tree(step->b, step->next->items[i - 1], NULL, &step->next->trees[i - 1]);
+	}
 }
 
 static int
@@ -572,11 +598,12 @@ list_items(const struct plan_lids *lids, uint32_t *len)
 	return items;
 }
 
-/* Items from `first` on whose trees fit into one batch; returns the end. */
-static uint32_t
+/* Items from `first` on whose trees fit into one batch. */
+static void
 fill_batch(struct batch *batch, const struct item *items, uint32_t first, uint32_t len)
 {
 	batch->len = 0;
+	batch->first = first;
 	for (; first < len; first++) {
 		if (batch->len && same_tree(batch->items[batch->len - 1], &items[first]))
 			continue;
@@ -584,31 +611,28 @@ fill_batch(struct batch *batch, const struct item *items, uint32_t first, uint32
 			break;
 		batch->items[batch->len++] = &items[first];
 	}
-	return first;
+	batch->end = first;
 }
 
 static void
 place_all(struct balance *b, const struct item *items, uint32_t len, unsigned threads)
 {
-	struct batch *batch = mem_zalloc(sizeof(*batch));
-	uint32_t end;
+	struct batch *batches = mem_array(2, sizeof(*batches));
+	struct step step = { .b = b, .items = items, .ready = &batches[0], .next = &batches[1] };
 
-	batch->b = b;
-	for (unsigned i = 0; i < BATCH; i++)
-		tree_init(&batch->trees[i], b->f);
-	for (uint32_t i = 0; i < len; i = end) {
-		uint32_t t = 0;
+	for (unsigned i = 0; i < 2 * BATCH; i++)
+		tree_init(&batches[i / BATCH].trees[i % BATCH], b->f);
+	do {
+		struct batch *placed = step.ready;
 
-		end = fill_batch(batch, items, i, len);
-		parallel_run(threads, batch->len, 1, build_trees, batch);
-		for (; i < end; i++) {
-			t += !same_tree(batch->items[t], &items[i]);
-			place(b, &batch->trees[t], &items[i]);
-		}
-	}
-	for (unsigned i = 0; i < BATCH; i++)
-		tree_free(&batch->trees[i]);
-	mem_free(batch);
+		fill_batch(step.next, items, placed->end, len);
+		parallel_run(threads, 1 + step.next->len, 1, run_step, &step);
+		step.ready = step.next;
+		step.next = placed;
+	} while (step.ready->len);
+	for (unsigned i = 0; i < 2 * BATCH; i++)
+		tree_free(&batches[i / BATCH].trees[i % BATCH]);
+	mem_free(batches);
 }
 
 void
