@@ -32,7 +32,7 @@ demo: deps
 	@$(submake) programs
 	@BUILD=$(BUILD) python3 tests/demo.py
 
-test-programs: $(test_programs:%=$(BUILD)/%)
+test-programs: $(test_programs:%=$(BUILD)/%) $(BUILD)/madcount.so
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)
 fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)
 # Everything compiled, nothing linked: what a second compiler has to say.
@@ -55,7 +55,7 @@ $(list): FORCE
 	'lint.includes-self-test 60 1 python3 tests/lint/includes.py --self-test' \
 	'lint.looks 60 1 python3 tests/lint/looks.py' \
 	'lint.manual 60 1 tests/lint/manual.sh' \
-	'lint.clang 600 2 $(MAKE) --no-print-directory -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
+	'lint.clang 600 2 $(MAKE) --no-print-directory -k -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
 	$(foreach t,$(unit_tests),'unit.$(t) $(call limit,$(t)) 1 $(BUILD)/$(t)') \
 	$(foreach t,$(unit_tests),'asan.$(t) $(call limit,$(t)) 1 $(BUILD)/asan/$(t)') \
 	$(foreach t,$(tsan_tests),'tsan.$(t) $(call limit,$(t)) 1 $(tsan_run) $(BUILD)/tsan/$(t)') \
@@ -71,7 +71,7 @@ check: deps
 
 lint: deps
 	@$(submake) objects
-	@$(submake) BUILD=$(BUILD)/clang CC=clang objects
+	@$(submake) -k BUILD=$(BUILD)/clang CC=clang objects
 	@python3 tests/lint/includes.py && python3 tests/lint/includes.py --self-test
 	@python3 tests/lint/looks.py -v
 	@tests/lint/manual.sh

@@ -3,6 +3,8 @@
 import os
 import struct
 
+from lab import need
+
 GET, SET = 1, 2
 ATTRIBUTES = {0x10: "NodeDescription", 0x11: "NodeInfo", 0x12: "SwitchInfo", 0x14: "GUIDInfo",
               0x15: "PortInfo", 0x16: "P_KeyTable", 0x17: "SLtoVLMappingTable",
@@ -33,6 +35,7 @@ class Counter:
         return sum(self.table().values())
 
     def sets(self, attribute):
+        need(self.total(), "no MAD at all was counted: is madcount.so built?")
         return sum(n for (method, a), n in self.table().items()
                    if method == SET and ATTRIBUTES.get(a) == attribute)
 

@@ -2,8 +2,8 @@
 /*
  * Runs a fuzz target without a fuzzer: once over no input at all, then over each file of the
  * folders and files given, in the order of their names. What a fuzzer once found stays in the
- * corpus and is thereby tried by every `make check`. A crash or a sanitizer ends the run; the name of the
- * file at work is printed before it is tried, so that the log tells which one it was.
+ * corpus and is thereby tried by every `make check`. A crash or a sanitizer ends the run; the name
+ * of the file at work is printed before it is tried, so that the log tells which one it was.
  */
 #include <dirent.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@ FUNCTION_LIMIT = 110        # lines
 FILE_LIMIT = 900
 LICENCE = "/* SPDX-License-Identifier: BSD-2-Clause */"
 LEFTOVER = re.compile(r"\b(TODO|FIXME|XXX)\b|^\s*#\s*if\s+0\b")
-STRUCT_TYPEDEF = re.compile(r"^\s*typedef\s+(struct|union)\b")
+STRUCT_TYPEDEF = re.compile(r"^\s*typedef\s+(struct|union)\b[^(]*$")
 EXTENSIONS = (".c", ".h", ".py", ".sh")
 
 
