@@ -15,20 +15,25 @@
 #include "routing/engine.h"
 #include "sm/base/mem.h"
 
+/* The engine that was asked for by name goes first; while the command that asked waits for its
+ * answer it goes alone. */
 static char **
-copy_names(const struct subnet *s)
+copy_names(const struct subnet *s, bool dry_run)
 {
-	const char *one[] = {s->engine_override, NULL};
-	const char *const *from = s->engine_override[0] ? one :
-				  (const char *const *)s->conf->routing.engines;
-	size_t len = 0;
+	const char *first = dry_run ? s->reroute.engine : s->engine_override;
+	bool alone = first[0] && s->reroute.done && !s->reroute.waiting;
+	const char **chain = s->conf->routing.engines;
+	size_t len = 0, n = 0;
 	char **names;
 
-	while (from[len])
+	while (chain[len])
 		len++;
-	names = mem_array(len + 1, sizeof(*names));
-	for (size_t i = 0; i < len; i++)
-		names[i] = mem_strdup(from[i]);
+	names = mem_array(len + 2, sizeof(*names));
+	if (first[0])
+		names[n++] = mem_strdup(first);
+	for (size_t i = 0; i < len && !alone; i++)
+		if (strcmp(chain[i], first))
+			names[n++] = mem_strdup(chain[i]);
 	return names;
 }
 
@@ -143,12 +148,12 @@ planner_start(struct subnet *s, const struct fabric *f, bool dry_run)
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
 		j->shadow->lids = plan_lids_from_fabric(f);
-	j->names = copy_names(s);
+	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
 	if (j->nroots)
 		memcpy(j->roots, s->conf->routing.roots, j->nroots * sizeof(*j->roots));
-	j->fallback = s->conf->routing.fallback == FALLBACK_WARN && !s->engine_override[0];
+	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
 	j->threads = s->env.threads;
 	s->job = j;

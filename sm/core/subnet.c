@@ -54,8 +54,8 @@ subnet_changed(struct subnet *s)
 		s->env.changed(s->env.arg, s);
 }
 
-static void
-set_stage(struct subnet *s, enum subnet_stage stage)
+void
+subnet_set_stage(struct subnet *s, enum subnet_stage stage)
 {
 	s->stage = stage;
 	subnet_changed(s);
@@ -98,28 +98,6 @@ not_up(struct subnet *s, const char *fmt, ...)
 	vsnprintf(s->why_not, sizeof(s->why_not), fmt, ap);
 	va_end(ap);
 	s->up = false;
-}
-
-/* A waiting reroute command gets its answer. */
-static void
-reroute_answer(struct subnet *s, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void
-reroute_answer(struct subnet *s, int err, const char *fmt, ...)
-{
-	void (*fn)(void *, int, const char *) = s->reroute_done;
-	char text[1600];
-	va_list ap;
-
-	if (!fn)
-		return;
-	s->reroute_done = NULL;
-	s->reroute_dry = false;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	fn(s->reroute_arg, err, text);
 }
 
 /*
@@ -185,7 +163,7 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 static void
 poll_ended(struct subnet *s)
 {
-	set_stage(s, SUBNET_IDLE);
+	subnet_set_stage(s, SUBNET_IDLE);
 	if (s->wanted != SWEEP_NONE)
 		loop_timer_set(s->soon, SETTLE);
 	else
@@ -253,7 +231,7 @@ retry_delay(const struct subnet *s)
 static void
 rest(struct subnet *s)
 {
-	set_stage(s, SUBNET_IDLE);
+	subnet_set_stage(s, SUBNET_IDLE);
 	if (s->role == ROLE_STANDBY) {
 		loop_timer_set(s->timer, s->conf->standby_poll);
 	} else if (s->conf->sweep_interval > 0) {
@@ -261,6 +239,8 @@ rest(struct subnet *s)
 	}
 	if (s->wanted != SWEEP_NONE || s->want_route)
 		loop_timer_set(s->soon, s->failures ? retry_delay(s) : SETTLE);
+	if (s->reroute.waiting)
+		reroute_begin(s);
 }
 
 static void
@@ -280,7 +260,8 @@ begin(void *subnet)
 	if (s->role == ROLE_WAITING)
 		set_role(s, ROLE_DISCOVERING, "");
 	s->wanted = SWEEP_NONE;
-	set_stage(s, SUBNET_SWEEP);
+	s->change_started = loop_now(s->env.loop);
+	subnet_set_stage(s, SUBNET_SWEEP);
 	sweep_start(s, kind);
 }
 
@@ -292,7 +273,7 @@ on_timer(void *subnet)
 	if (s->stage != SUBNET_IDLE)
 		return;
 	if (s->role == ROLE_STANDBY) {
-		set_stage(s, SUBNET_POLL);
+		subnet_set_stage(s, SUBNET_POLL);
 		peers_poll(s);
 		if (transact_is_idle(s->transact))
 			poll_ended(s);
@@ -318,7 +299,7 @@ own_port_down(struct subnet *s, const char *why)
 		set_role(s, ROLE_WAITING, "");
 	}
 	s->wanted = SWEEP_HEAVY;
-	set_stage(s, SUBNET_IDLE);
+	subnet_set_stage(s, SUBNET_IDLE);
 	loop_timer_set(s->soon, PORT_DOWN_POLL);
 }
 
@@ -363,7 +344,7 @@ finish_sweep(struct subnet *s, bool programmed)
 
 	st->sweeps++;
 	st->last_sweep_wall = loop_wall(s->env.loop);
-	st->last_sweep_ms = (double)(loop_now(s->env.loop) - s->sweep.started) / 1e6;
+	st->last_sweep_ms = (double)(loop_now(s->env.loop) - s->change_started) / 1e6;
 	if (!programmed)
 		st->route_ms = st->check_ms = st->program_ms = 0;
 }
@@ -374,7 +355,7 @@ route(struct subnet *s)
 	const struct fabric *f = topo_snapshot(&s->topo, s->env.names, ++s->generation);
 
 	s->want_route = false;
-	set_stage(s, SUBNET_ROUTE);
+	subnet_set_stage(s, SUBNET_ROUTE);
 	planner_start(s, f, false);
 	fabric_unref(f);
 }
@@ -399,13 +380,12 @@ subnet_sweep_done(struct subnet *s)
 	if (s->plan && !s->sweep.changed && !s->want_route && !s->push_incomplete &&
 	    !s->first_master_sweep) {
 		finish_sweep(s, false);
-		if (s->reroute_done)
-			reroute_answer(s, 0, "nothing has changed");
+		reroute_answer(s, 0, "nothing has changed");
 		rest(s);
 		return;
 	}
 	if (push_needs_tables(s)) {
-		set_stage(s, SUBNET_PUSH);
+		subnet_set_stage(s, SUBNET_PUSH);
 		push_start_reading(s);
 		return;
 	}
@@ -441,7 +421,7 @@ route_refused(struct subnet *s, struct plan_job *job)
 	       s->plan ? " and the old tables stay" : "", job->why.text);
 	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
 	finish_sweep(s, false);
-	s->engine_override[0] = '\0';
+	reroute_undo(s);
 	reroute_answer(s, ERR_REFUSED, "%s", job->why.text);
 	rest(s);
 }
@@ -449,7 +429,6 @@ route_refused(struct subnet *s, struct plan_job *job)
 static void
 rehearsed(struct subnet *s, const struct plan_job *job)
 {
-	s->engine_override[0] = '\0';
 	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
 		       "unreachable pair, no loop, no credit loop",
 		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
@@ -488,7 +467,7 @@ subnet_route_done(struct subnet *s)
 	s->unrouted = false;
 	job->drain = NULL;
 	publish(s, job->plan);
-	set_stage(s, SUBNET_PUSH);
+	subnet_set_stage(s, SUBNET_PUSH);
 	push_start(s, plan_ref(job->plan), drain);
 	planner_free_job(job);
 }
@@ -500,7 +479,7 @@ tell_up(struct subnet *s)
 	const struct subnet_status *st = &s->st;
 	char took[DURATION_TEXT_SIZE];
 
-	duration_text(took, loop_now(s->env.loop) - s->sweep.started);
+	duration_text(took, loop_now(s->env.loop) - s->change_started);
 	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
 		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery %.0f ms, "
 		     "routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so far)",
@@ -574,7 +553,7 @@ subnet_push_done(struct subnet *s)
 	push_verdict(s);
 	finish_sweep(s, true);
 	tell_mads(s);
-	if (s->up && (s->push.sets || s->reroute_done || s->st.sweeps == 1))
+	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
 		tell_up(s);
 	if (s->up)
 		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
@@ -674,7 +653,7 @@ on_port(void *arg, bool up, const char *why)
 		s->issm = false;
 		s->wanted = SWEEP_HEAVY;
 		not_up(s, "discovering");
-		set_stage(s, SUBNET_IDLE);
+		subnet_set_stage(s, SUBNET_IDLE);
 		begin(s);
 		return;
 	}
@@ -685,7 +664,7 @@ on_port(void *arg, bool up, const char *why)
 	s->issm = false;
 	reroute_answer(s, ERR_CLOSED, "%s", why);
 	set_role(s, ROLE_WAITING, "");
-	set_stage(s, SUBNET_WAITING);
+	subnet_set_stage(s, SUBNET_WAITING);
 }
 
 /*
@@ -748,10 +727,23 @@ subnet_free(struct subnet *s)
 	mem_free(s);
 }
 
+static bool
+same_engines(const struct config_subnet *a, const struct config_subnet *b)
+{
+	size_t i = 0;
+
+	while (a->routing.engines[i] && b->routing.engines[i] &&
+	       !strcmp(a->routing.engines[i], b->routing.engines[i]))
+		i++;
+	return !a->routing.engines[i] && !b->routing.engines[i];
+}
+
 void
 subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,
 		 enum config_stage stage)
 {
+	if (!same_engines(s->conf, conf))
+		s->engine_override[0] = '\0';
 	s->conf = conf;
 	s->env.names = names;
 	if (stage <= STAGE_PUSH)
@@ -769,42 +761,6 @@ subnet_sweep(struct subnet *s)
 {
 	s->failures = 0;
 	subnet_want_sweep(s, SWEEP_HEAVY);
-}
-
-/* A rehearsal or a plain reroute needs no sweep: route what is known. */
-static void
-reroute_now(struct subnet *s, bool dry_run)
-{
-	const struct fabric *f = dry_run ? fabric_ref(s->plan->fabric) :
-				 topo_snapshot(&s->topo, s->env.names, ++s->generation);
-
-	loop_timer_cancel(s->timer);
-	set_stage(s, SUBNET_ROUTE);
-	planner_start(s, f, dry_run);
-	fabric_unref(f);
-}
-
-int
-subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
-	       void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
-{
-	if (s->role != ROLE_MASTER || !s->plan)
-		return error_set(e, ERR_REFUSED, "subnet %s cannot be routed now: %s", s->conf->name,
-				 s->why_not);
-	if (s->reroute_done || s->stage != SUBNET_IDLE)
-		return error_set(e, ERR_BUSY, "subnet %s is being swept or routed right now: try "
-				 "again when `weft wait` returns", s->conf->name);
-	s->reroute_done = done;
-	s->reroute_arg = arg;
-	s->reroute_dry = dry_run;
-	snprintf(s->engine_override, sizeof(s->engine_override), "%s", engine ? engine : "");
-	if (!full || dry_run) {
-		reroute_now(s, dry_run);
-		return 0;
-	}
-	s->want_route = true;
-	subnet_want_sweep(s, SWEEP_HEAVY);
-	return 0;
 }
 
 const struct plan *

@@ -140,6 +140,17 @@ struct peer_sm {
 	uint32_t sweep;		/* sweep that found it */
 };
 
+/* `weft reroute`: one at a time. */
+struct reroute {
+	void (*done)(void *arg, int error, const char *text);	/* NULL: no command */
+	void *arg;
+	char engine[32];	/* asked for, "" = the configured chain */
+	char before[32];	/* engine_override to go back to when it is refused */
+	bool full;		/* sweep everything first */
+	bool dry_run;		/* nothing is programmed */
+	bool waiting;		/* for the present stage to end */
+};
+
 struct subnet {
 	struct subnet_env env;
 	const struct config_subnet *conf;
@@ -156,7 +167,7 @@ struct subnet {
 	struct lid_store lids;
 	enum subnet_stage stage;
 	enum subnet_role role;
-	char engine_override[32];	/* of `weft reroute --engine`, "" = the configured chain */
+	char engine_override[32];	/* tried before the configured chain, "" = none */
 
 	struct plan *plan;		/* published; NULL before the first */
 	struct plan_job *job;		/* at the worker; NULL */
@@ -180,10 +191,8 @@ struct subnet {
 	struct peer_sm master;		/* standby: who is in charge */
 	unsigned poll_failures;
 
-	/* Waiting caller of subnet_reroute(). */
-	void (*reroute_done)(void *arg, int error, const char *text);
-	void *reroute_arg;
-	bool reroute_dry;
+	struct reroute reroute;		/* a command that waits for its outcome */
+	monotime change_started;	/* the sweep or command that led to the present push */
 
 	struct subnet_status st;	/* counters and timings kept up to date */
 	monotime born;			/* subnet_new() */
@@ -208,6 +217,8 @@ void
 subnet_want_device(struct subnet *s, uint64_t node_guid);
 void
 subnet_changed(struct subnet *s);
+void
+subnet_set_stage(struct subnet *s, enum subnet_stage stage);
 /* Stage ends, called by the stage's file. */
 void
 subnet_sweep_done(struct subnet *s);
@@ -218,6 +229,18 @@ subnet_push_done(struct subnet *s);
 /* Fill the addressing of a request to a device through its port; false if no route is known. */
 bool
 subnet_address(struct subnet *s, const struct device *d, unsigned port, struct transact_request *r);
+
+/* reroute.c */
+/* The stage that the command waited for has ended. */
+void
+reroute_begin(struct subnet *s);
+/* The command gets its answer, if there is one. */
+void
+reroute_answer(struct subnet *s, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* What it asked for was refused: the engine before it is tried first again. */
+void
+reroute_undo(struct subnet *s);
 
 /* sweep.c */
 void
