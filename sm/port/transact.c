@@ -25,6 +25,11 @@
  * given that time and normally reports; our own deadline is a little later. A retry to a device
  * that is not known to live, and any second retry, does not count against the total window: dead
  * devices hold slots, but hold up nobody else.
+ *
+ * Strays. A try that timed out here while the transport said nothing may still lie in a queue, and
+ * packaged ibsim locks up for good when its queues are full. So such tries to devices that live
+ * are counted until an answer to one comes in; with them no more than SLOT_MAX MADs are ever on
+ * their way, and what would exceed that waits as if the port were busy.
  */
 #include "sm/port/transact.h"
 
@@ -39,6 +44,7 @@
 #define TARGET_WINDOW 4		/* of a new target */
 #define PUMP_LIMIT 64		/* sends in one turn of the loop */
 #define STALL MSEC(5)		/* a deadline seen this late: we stood still, not the fabric */
+#define STRAY_LIFE SEC(5)	/* as long may an answer to a try that we gave up still come */
 #define BUSY_DELAY MSEC(1)	/* before a refused send is tried again */
 #define MAD_TID 8		/* offsets in a MAD */
 #define SMP_DATA 64
@@ -76,6 +82,8 @@ struct transact {
 	struct list by_deadline;	/* slots in use */
 	struct list free_slots;		/* oldest use first */
 	unsigned outstanding;		/* slots in use */
+	unsigned strays;		/* tries given up that may still be in a queue */
+	monotime strays_until;		/* then they are forgotten */
 	unsigned exempt;		/* of these, not counted against the window */
 	struct window window;		/* limit of outstanding - exempt, and time-outs */
 	bool inside;			/* a handler runs and will pump */
@@ -178,6 +186,14 @@ put_tid(uint8_t *mad, uint32_t tid)
 	cursor_put_u64(&c, tid);
 }
 
+static bool
+queues_full(struct transact *t, monotime now)
+{
+	if (now >= t->strays_until)
+		t->strays = 0;
+	return t->outstanding + t->strays > SLOT_MAX;
+}
+
 /* A try is due: send it, or come back when the port is less busy. A closed port loses it. */
 static void
 send_try(struct transact *t, struct slot *s, monotime now)
@@ -188,7 +204,7 @@ send_try(struct transact *t, struct slot *s, monotime now)
 	if (s->tries && wait < t->o.timeout)
 		wait = t->o.timeout;
 	s->out.timeout_ms = (uint32_t)((wait + MSEC(1) - 1) / MSEC(1));
-	rc = port_send(t->port, &s->out);
+	rc = queues_full(t, now) ? ERR_BUSY : port_send(t->port, &s->out);
 	s->unsent = rc == ERR_BUSY;
 	if (s->unsent) {
 		t->refused = true;
@@ -349,6 +365,16 @@ expire_try(struct transact *t, struct slot *s, monotime now)
 	finish(t, s, ERR_TIMEOUT, now);
 }
 
+/* Our own deadline came before any word of the transport. */
+static void
+note_stray(struct transact *t, const struct slot *s, monotime now)
+{
+	if (s->unsent || s->busy || !window_target_lives(s->target) || t->strays >= SLOT_MAX)
+		return;
+	t->strays++;
+	t->strays_until = now + STRAY_LIFE;
+}
+
 static void
 on_deadline(void *arg)
 {
@@ -369,6 +395,7 @@ on_deadline(void *arg)
 
 		if (s->deadline > now)
 			break;
+		note_stray(t, s, now);
 		expire_try(t, s, now);
 	}
 	pump(t);
@@ -423,6 +450,8 @@ take_answer(struct transact *t, const struct mad_header *h, const struct port_ma
 	monotime now;
 	bool full;
 
+	if ((!s || s->unsent) && t->strays)
+		t->strays--;
 	if (!s) {
 		t->count.unsolicited++;
 		return;

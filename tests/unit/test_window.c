@@ -123,6 +123,7 @@ test_overload(void **state)
 	unsigned low;
 
 	(void)state;
+	b->reports = true;
 	for (unsigned i = 0; i < b->len; i++)
 		b->devices[i].loss = 20;
 	bed_start(b);
@@ -145,6 +146,7 @@ test_halves_once(void **state)
 	monotime dropped = 0;
 
 	(void)state;
+	b->reports = true;
 	bed_start(b);
 	loop_run_until(b->loop, MSEC(10), NULL);
 	for (unsigned i = 0; i < b->len; i++)
@@ -240,6 +242,30 @@ tick(void *arg)
 		loop_post(k->bed->loop, tick, k);
 }
 
+/* The whole fabric stands still for longer than a time-out, as a simulator does that is stopped:
+ * answers are late, not lost, and repeats must not overfill its queues. */
+static void
+test_standstill(void **state)
+{
+	struct bed *b = bed_new(200, 300);
+
+	(void)state;
+	b->o.window_start = b->o.window_max = 200;
+	bed_start(b);
+	loop_run_until(b->loop, MSEC(10), NULL);
+	for (unsigned i = 0; i < b->len; i++)
+		b->devices[i].delay = MSEC(1200);
+	loop_run_until(b->loop, MSEC(400), NULL);
+	for (unsigned i = 0; i < b->len; i++)
+		b->devices[i].delay = USEC(100);
+	assert_in_range(b->air_max, 201, 256);
+	bed_run(b);
+	assert_in_range(b->air_max, 201, 256);
+	assert_int_equal(transact_counters(b->transact)->timed_out, 0);
+	assert_int_equal(b->done_total, 60000);
+	bed_free(b);
+}
+
 /* Filling a large window does not keep the loop from other work. */
 static void
 test_pump_yields(void **state)
@@ -320,6 +346,7 @@ main(void)
 		cmocka_unit_test(test_fair),
 		cmocka_unit_test(test_target_window),
 		cmocka_unit_test(test_slow_device),
+		cmocka_unit_test(test_standstill),
 		cmocka_unit_test(test_pump_yields),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_bounds),

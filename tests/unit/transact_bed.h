@@ -64,6 +64,8 @@ struct bed {
 	unsigned in_flight;		/* next() without done() */
 	unsigned in_flight_max;		/* highest seen */
 	unsigned window_min;		/* lowest transact_window() seen */
+	unsigned air;			/* MADs in flights */
+	unsigned air_max;		/* highest seen */
 	unsigned idles;			/* idle() calls */
 	unsigned others;		/* request() calls */
 	bool idle;			/* idle() came */
@@ -86,6 +88,7 @@ struct flight {
 static inline void
 free_flight(struct flight *f)
 {
+	f->bed->air--;
 	list_remove(&f->link);
 	loop_timer_free(f->timer);
 	mem_free(f);
@@ -114,6 +117,8 @@ fly(struct bed *b, const struct port_mad *m, monotime delay)
 	f->timer = loop_timer_new(b->loop, arrive, f);
 	loop_timer_set(f->timer, delay);
 	list_append(&b->flights, &f->link);
+	if (++b->air > b->air_max)
+		b->air_max = b->air;
 }
 
 static inline uint64_t
