@@ -32,7 +32,8 @@ demo: deps
 	@$(submake) programs
 	@BUILD=$(BUILD) python3 tests/demo.py
 
-test-programs: $(test_programs:%=$(BUILD)/%) $(BUILD)/madcount.so
+bench_programs := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
+test-programs: $(addprefix $(BUILD)/,$(test_programs) $(bench_programs) madcount.so)
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)
 fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)
 # Everything compiled, nothing linked: what a second compiler has to say.
