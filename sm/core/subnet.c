@@ -413,16 +413,28 @@ tell_engine(struct subnet *s, const struct plan *plan)
 			     plan->engine_requested, plan->reason);
 }
 
+/* An engine that a command asked for: what runs goes on running. */
+static void
+command_refused(struct subnet *s, const struct plan_job *job)
+{
+	s->want_route |= s->reroute.full;	/* what the sweep found is still to be routed */
+	reroute_undo(s);
+	reroute_answer(s, ERR_REFUSED, "%s", job->why.text);
+	rest(s);
+}
+
 static void
 route_refused(struct subnet *s, struct plan_job *job)
 {
+	if (s->reroute.done && !s->reroute.waiting) {
+		command_refused(s, job);
+		return;
+	}
 	s->unrouted = true;
 	not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
 	       s->plan ? " and the old tables stay" : "", job->why.text);
 	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
 	finish_sweep(s, false);
-	reroute_undo(s);
-	reroute_answer(s, ERR_REFUSED, "%s", job->why.text);
 	rest(s);
 }
 
