@@ -68,7 +68,10 @@ struct balance {
 	struct turn *turn;		/* by switch */
 	uint32_t *choice;		/* by switch: edge chosen for the present destination */
 	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
+	uint32_t *ones;			/* by switch: 1, its management port */
 	uint8_t *out;			/* by edge: its out port */
+	uint8_t **cell;			/* by switch: entries of its row; silent ones share `waste` */
+	struct plan_row *waste;		/* what is written for silent switches */
 	uint8_t *exits;			/* by switch: exits of the present LID */
 	uint8_t *tree_exits;		/* those that exit_tree was built for */
 	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
@@ -171,6 +174,13 @@ balance_init(struct balance *b)
 	b->label = mem_array(f->nswitches, sizeof(*b->label));
 	b->sources = levels_hosts(f);
 	b->key = mem_array(f->nswitches, sizeof(*b->key));
+	b->ones = mem_array(f->nswitches, sizeof(*b->ones));
+	b->cell = mem_array(f->nswitches, sizeof(*b->cell));
+	b->waste = plan_row_new(b->in->lids->top);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		b->ones[sw] = 1;
+		b->cell[sw] = b->rows[sw] ? b->rows[sw]->port : b->waste->port;
+	}
 	b->turn = mem_array(f->nswitches, sizeof(*b->turn));
 	b->choice = mem_array(f->nswitches, sizeof(*b->choice));
 	b->inflow = mem_array(f->nswitches, sizeof(*b->inflow));
@@ -201,6 +211,9 @@ balance_done(struct balance *b)
 	mem_free(b->key);
 	mem_free(b->choice);
 	mem_free(b->turn);
+	mem_free(b->ones);
+	mem_free(b->cell);
+	plan_row_unref(b->waste);
 	mem_free(b->inflow);
 	mem_free(b->out);
 	mem_free(b->exits);
@@ -255,17 +268,16 @@ edge_key(const struct tally *y, const uint64_t *key, uint32_t e, uint32_t to)
 	return key[to] + ((uint64_t)y->flow[e] << KEY_LOAD_SHIFT);
 }
 
-static uint32_t
-choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end)
+/* *worth: what choose_all() keeps of the choice. */
+static inline uint32_t
+choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+       uint64_t *worth)
 {
 	const uint32_t *after = y->after, *to = b->to;
 	const uint64_t *key = b->key;
 	uint32_t best = *edge++, best_after = after[best];
-	uint64_t best_key;
+	uint64_t best_key = edge_key(y, key, best, to[best]);
 
-	if (edge == end)
-		return best;
-	best_key = edge_key(y, key, best, to[best]);
 	for (; edge < end; edge++) {
 		uint32_t e = *edge;
 		uint64_t k;
@@ -280,16 +292,18 @@ choose(const struct balance *b, const struct tally *y, const uint32_t *edge, con
 			best_key = k;
 		}
 	}
+	*worth = best_key;
 	return best;
 }
 
 /* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
 static uint32_t
-choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
-	     uint32_t sw, const struct item *it)
+choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge,
+	     const uint32_t *end, uint32_t sw, const struct item *it)
 {
 	uint32_t best = FABRIC_NONE;
 	unsigned best_overlap = UINT32_MAX;
+	uint64_t worth;
 
 	for (; edge < end; edge++) {
 		uint32_t e = *edge, pair[2] = { best, e };
@@ -298,7 +312,7 @@ choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edg
 		if (n < best_overlap)
 			best = e;
 		else if (n == best_overlap)
-			best = choose(b, y, pair, pair + 2);
+			best = choose(b, y, pair, pair + 2, &worth);
 		else
 			continue;
 		best_overlap = n;
@@ -359,16 +373,16 @@ keep(const struct balance *b, const uint32_t *load, const uint32_t *edge, const 
 	return best;
 }
 
-static uint64_t
-way_key(const struct balance *b, const struct tally *y, uint32_t sw, uint32_t e, unsigned dist)
+/* The key of a switch from the worth of its choice. */
+static inline uint64_t
+way_key(uint64_t worth, uint64_t label, unsigned dist)
 {
-	uint64_t key = edge_key(y, b->key, e, b->to[e]);
-
-	if (key >> KEY_LOAD_SHIFT > KEY_LOAD_MAX)
-		key = KEY_LOAD_MAX << KEY_LOAD_SHIFT | (key & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1));
+	if (worth >> KEY_LOAD_SHIFT > KEY_LOAD_MAX)
+		worth = KEY_LOAD_MAX << KEY_LOAD_SHIFT |
+			(worth & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1));
 	if (dist <= 3)
-		key |= (uint64_t)b->label[sw] << (KEY_LABEL_BITS * (3 - dist));
-	return key;
+		worth |= label << (KEY_LABEL_BITS * (3 - dist));
+	return worth;
 }
 
 static uint32_t
@@ -379,25 +393,41 @@ old_edge(const struct balance *b, const struct placing *p, uint32_t sw)
 	return previous_edge(b, sw, p->previous[b->prev_sw[sw]], p->it->lid);
 }
 
+/* Where the plain choice is not the last word. */
+static uint32_t
+choose_otherwise(const struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
+		 const uint32_t *end, uint32_t e)
+{
+	if (p->it->offset)
+		e = choose_apart(b, p->y, edge, end, sw, p->it);
+	if (p->previous)
+		e = keep(b, p->y->after, edge, end, e, old_edge(b, p, sw));
+	return e;
+}
+
 static void
 choose_all(struct balance *b, const struct placing *p)
 {
 	const struct balance_tree *t = p->t;
+	const uint32_t *order = t->order, *first = t->first, *list = t->edge;
+	const uint16_t *dist = t->dist, *label = b->label;
+	bool plain = !p->it->offset && !p->previous;
+	uint32_t *choice = b->choice;
+	uint64_t *key = b->key;
 
-	b->key[p->it->home] = 0;
-	for (uint32_t i = 1; i < t->n; i++) {
-		uint32_t sw = t->order[i];
-		const uint32_t *edge = &t->edge[t->first[i]], *end = &t->edge[t->first[i + 1]];
-		uint32_t e;
+	key[p->it->home] = 0;
+	for (uint32_t i = 1, n = t->n; i < n; i++) {
+		const uint32_t *edge = &list[first[i]], *end = &list[first[i + 1]];
+		uint32_t sw = order[i], e;
+		uint64_t worth;
 
-		if (p->it->offset)
-			e = choose_apart(b, p->y, edge, end, sw, p->it);
-		else
-			e = choose(b, p->y, edge, end);
-		if (p->previous)
-			e = keep(b, p->y->after, edge, end, e, old_edge(b, p, sw));
-		b->choice[sw] = e;
-		b->key[sw] = way_key(b, p->y, sw, e, t->dist[sw]);
+		e = choose(b, p->y, edge, end, &worth);
+		if (!plain) {
+			e = choose_otherwise(b, p, sw, edge, end, e);
+			worth = edge_key(p->y, key, e, b->to[e]);
+		}
+		choice[sw] = e;
+		key[sw] = way_key(worth, label[sw], dist[sw]);
 	}
 }
 
@@ -430,30 +460,28 @@ add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
 static void
 count_all(struct balance *b, const struct placing *p)
 {
-	const struct balance_tree *t = p->t;
-	const uint32_t *order = t->order, *choice = b->choice, *to = b->to, *step = b->step;
+	const uint32_t *order = p->t->order, *choice = b->choice, *to = b->to, *step = b->step;
+	const uint32_t *sources = p->it->out ? b->sources : b->ones;
 	uint32_t *inflow = b->inflow, *entries = p->y->entries;
-	struct plan_row *const *rows = b->rows;
 	const uint8_t *out = b->out;
+	uint8_t *const *cell = b->cell;
 	uint16_t lid = p->it->lid;
 
-	for (uint32_t i = 0; i < t->n; i++)
-		inflow[order[i]] = p->it->out ? b->sources[order[i]] : 1;
-	for (uint32_t i = t->n; i-- > 1;) {
-		uint32_t sw = order[i], e = choice[sw];
+	for (uint32_t i = p->t->n; i-- > 1;) {
+		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = choice[sw];
 
-		if (inflow[sw]) {
-			add_flows(p->y, e, inflow[sw], step[e]);
-			inflow[to[e]] += inflow[sw];
+		inflow[sw] = 0;
+		if (in) {
+			add_flows(p->y, e, in, step[e]);
+			inflow[to[e]] += in;
 		} else {
 			e = place_unused(b, p, i);
 		}
 		entries[e] += step[e];
-		if (rows[sw])
-			rows[sw]->port[lid] = out[e];
+		cell[sw][lid] = out[e];
 	}
-	if (rows[p->it->home])
-		rows[p->it->home]->port[lid] = p->it->out;
+	inflow[p->it->home] = 0;
+	cell[p->it->home][lid] = p->it->out;
 }
 
 static void

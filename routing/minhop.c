@@ -17,45 +17,54 @@
  * A silent switch has one way out per LID, the one its table holds; distances are taken over what
  * it really does, so nobody routes through it where that would not arrive.
  */
+struct minhop {
+	const struct fabric *f;	/* what is routed */
+	uint32_t *to;		/* by edge: switch it leads to */
+};
+
 static void
-minhop_spread(const struct fabric *f, uint32_t home, const uint8_t *exits, struct balance_tree *t)
+minhop_spread(const struct minhop *m, uint32_t home, const uint8_t *exits, struct balance_tree *t)
 {
-	memset(t->dist, 0xff, f->nswitches * sizeof(*t->dist));
-	t->dist[home] = 0;
-	t->order[0] = home;
-	t->n = 1;
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t sw = t->order[i];
+	const uint32_t *first = m->f->edge_first, *to = m->to;
+	uint32_t *order = t->order, n = 1;
+	uint16_t *dist = t->dist;
 
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
+	memset(dist, 0xff, m->f->nswitches * sizeof(*dist));
+	dist[home] = 0;
+	order[0] = home;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t sw = order[i];
 
-			if (t->dist[e->to] != BALANCE_FAR || !balance_exit_ok(exits, e))
+		for (uint32_t k = first[sw], end = first[sw + 1]; k < end; k++) {
+			if (dist[to[k]] != BALANCE_FAR ||
+			    (exits && !balance_exit_ok(exits, &m->f->edges[k])))
 				continue;
-			t->dist[e->to] = (uint16_t)(t->dist[sw] + 1);
-			t->order[t->n++] = e->to;
+			dist[to[k]] = (uint16_t)(dist[sw] + 1);
+			order[n++] = to[k];
 		}
 	}
+	t->n = n;
 }
 
 static void
 minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_tree *t)
 {
-	const struct fabric *f = arg;
+	const struct minhop *m = arg;
+	const uint32_t *first = m->f->edge_first, *to = m->to;
 	const uint16_t *dist = t->dist;
-	uint32_t len = 0;
+	uint32_t len = 0, *edge = t->edge;
 
-	minhop_spread(f, home, exits, t);
+	minhop_spread(m, home, exits, t);
 	t->first[0] = 0;
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t sw = t->order[i], want = dist[sw] - 1u;
 		uint8_t exit = exits ? exits[sw] : BALANCE_FREE;
 
 		t->first[i] = len;
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
-			if (dist[f->edges[k].to] == want &&
-			    (exit == BALANCE_FREE || exit == f->edges[k].out))
-				t->edge[len++] = k;
+		for (uint32_t k = first[sw], end = first[sw + 1]; k < end; k++)
+			if (dist[to[k]] == want &&
+			    (exit == BALANCE_FREE || exit == m->f->edges[k].out))
+				edge[len++] = k;
 	}
 	t->first[t->n] = len;
 }
@@ -63,18 +72,22 @@ minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance
 static int
 minhop_route(const struct engine_input *in, struct engine_output *out, struct error *e)
 {
-	struct balance_trees trees = { .hosts = minhop_tree, .hosts_arg = in->fabric,
-				       .switches = ranks_tree };
+	const struct fabric *f = in->fabric;
+	struct minhop m = { .f = f, .to = mem_array(f->nedges, sizeof(*m.to)) };
+	struct balance_trees trees = { .hosts = minhop_tree, .hosts_arg = &m, .switches = ranks_tree };
 	struct ranks r;
 	char note[sizeof(out->note)];
 	int rc = ranks_choose(in, &r, note, sizeof(note), e);
 
+	for (uint32_t k = 0; k < f->nedges; k++)
+		m.to[k] = f->edges[k].to;
 	if (rc == 0) {
 		trees.switches_arg = &r;
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
 	}
 	ranks_free(&r);
+	mem_free(m.to);
 	return rc;
 }
 
