@@ -105,33 +105,46 @@ last_sequence(void *arg, const char *key, const char *value)
 /*
  * Outcomes, for --once and the service manager.
  */
+/* --once: end when the outcome of every subnet is known. */
 static void
 judge(void *arg)
 {
 	struct weftd *w = arg;
 	struct error why = {0};
-	unsigned good = 0;
 
 	if (w->judged || w->stopping)
 		return;
-	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
-		int outcome = subnet_outcome(w->subnets[i], &why);
-
-		if (!outcome)
+	for (unsigned i = 0; i < w->conf->nsubnets; i++)
+		if (!subnet_outcome(w->subnets[i], &why))
 			return;
-		if (outcome < 0) {
-			w->judged = true;
-			w->exit_status = 1;
-			fprintf(stderr, "weftd: subnet %s is not up: %s\n",
-				w->conf->subnets[i].name, why.text);
-		} else {
-			good++;
-		}
-	}
 	w->judged = true;
-	if (good == w->conf->nsubnets)
-		w->exit_status = 0;
+	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+		if (subnet_outcome(w->subnets[i], &why) > 0)
+			continue;
+		w->exit_status = 1;
+		fprintf(stderr, "weftd: subnet %s is not up: %s\n", w->conf->subnets[i].name,
+			why.text);
+	}
 	loop_stop(w->loop);
+}
+
+/* `refuse_if_master`: leave the fabric to the subnet manager that is in charge. */
+static void
+yield(void *arg)
+{
+	struct weftd *w = arg;
+	struct error why = {0};
+
+	for (unsigned i = 0; i < w->conf->nsubnets && !w->stopping; i++) {
+		if (!subnet_must_yield(w->subnets[i]))
+			continue;
+		subnet_outcome(w->subnets[i], &why);
+		fprintf(stderr, "weftd: subnet %s: %s; ending, as `refuse_if_master` says\n",
+			w->conf->subnets[i].name, why.text);
+		w->exit_status = 1;
+		w->stopping = true;
+		loop_stop(w->loop);
+	}
 }
 
 static void
@@ -154,6 +167,8 @@ on_changed(void *arg, struct subnet *s)
 
 	if (w->once)
 		loop_post(w->loop, judge, w);
+	else if (subnet_must_yield(s))
+		loop_post(w->loop, yield, w);
 	else if (getenv("NOTIFY_SOCKET"))
 		notify(w, s);
 }

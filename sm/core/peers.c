@@ -13,19 +13,45 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The slot of a subnet manager that is known, or a new one; NULL: there are too many. */
+static struct peer_sm *
+peer_slot(struct subnet *s, uint64_t node_guid, unsigned port)
+{
+	for (unsigned n = 0; n < s->npeers; n++)
+		if (s->peers[n].node_guid == node_guid && s->peers[n].port == port)
+			return &s->peers[n];
+	if (s->npeers == PEERS_MAX)
+		return NULL;
+	s->peers[s->npeers] = (struct peer_sm){0};
+	return &s->peers[s->npeers++];
+}
+
+static void
+tell_peer(struct subnet *s, const struct peer_sm *before, const struct peer_sm *now)
+{
+	char text[200];
+
+	peers_text(s, now, text, sizeof(text));
+	if (now->wrong_key && !before->wrong_key)
+		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, now->guid, now->port, "another subnet "
+			     "manager has a different sm_key and is ignored: %s", text);
+	else if (s->role == ROLE_MASTER && now->state == SM_MASTER && before->state != SM_MASTER)
+		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, now->guid, now->port, "another subnet "
+			     "manager claims to be master too: %s; stop one of the two", text);
+	else if (!before->guid)
+		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, now->guid, now->port,
+			     "another subnet manager is there: %s", text);
+}
+
 void
 peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i)
 {
 	const struct live_port *p = &d->ports[port <= d->info.num_ports ? port : 0];
-	struct peer_sm *peer = NULL;
+	struct peer_sm *peer = peer_slot(s, d->guid, port), before;
 
-	for (unsigned n = 0; n < s->npeers && !peer; n++)
-		if (s->peers[n].node_guid == d->guid && s->peers[n].port == port)
-			peer = &s->peers[n];
-	if (!peer && s->npeers == PEERS_MAX)
-		return;
 	if (!peer)
-		peer = &s->peers[s->npeers++];
+		return;
+	before = *peer;
 	*peer = (struct peer_sm){
 		.guid = i->guid ? i->guid : p->guid,
 		.node_guid = d->guid,
@@ -38,13 +64,7 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 		.wrong_key = i->sm_key && i->sm_key != s->conf->sm_key,
 		.sweep = s->sweep.id,
 	};
-	if (peer->wrong_key) {
-		char text[200];
-
-		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, peer->guid, peer->port,
-			     "another subnet manager has a different sm_key and is ignored: %s",
-			     peers_text(s, peer, text, sizeof(text)));
-	}
+	tell_peer(s, &before, peer);
 }
 
 const char *

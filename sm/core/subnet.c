@@ -781,6 +781,12 @@ subnet_plan(struct subnet *s)
 	return s->plan ? plan_ref(s->plan) : NULL;
 }
 
+bool
+subnet_must_yield(const struct subnet *s)
+{
+	return s->role == ROLE_STANDBY && s->conf->refuse_if_master;
+}
+
 int
 subnet_outcome(const struct subnet *s, struct error *why)
 {

@@ -61,6 +61,10 @@ subnet_status(struct subnet *s, struct subnet_status *st);
 const struct plan *
 subnet_plan(struct subnet *s);
 
+/* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
+bool
+subnet_must_yield(const struct subnet *s);
+
 /*
  * Whether bring-up has ended: 1 up and verified, 0 not yet, -1 it cannot come up as things are
  * (`why` gets one sentence: port down, another master, nothing proved, refused by devices).
