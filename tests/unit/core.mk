@@ -1,0 +1,11 @@
+# The bed of the scenario tests is a library, first among those that each of them links.
+core_bed_libs := core_bed core routing port fabric store conf sim text wire base
+$(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
+	$(call say,AR,$@)
+	$(q)rm -f $@ && ar rcs $@ $^
+
+unit_tests += test_core_discovery test_core_lids
+test_core_discovery_libs := $(core_bed_libs)
+test_core_discovery_extra := -lcmocka
+test_core_lids_libs := $(core_bed_libs)
+test_core_lids_extra := -lcmocka
