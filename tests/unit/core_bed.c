@@ -421,7 +421,23 @@ struct checking {
 	uint32_t *host;			/* good hosts */
 	uint8_t *host_port;		/* and the port by which each hangs on the fabric */
 	uint32_t nhosts;		/* in use */
+	char why[300];			/* the first thing that is wrong, "" */
 };
+
+static void
+wrong(struct checking *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void
+wrong(struct checking *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->why[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->why, sizeof(c->why), fmt, ap);
+	va_end(ap);
+}
 
 static const char *
 name_of(const struct checking *c, uint32_t node)
@@ -438,21 +454,21 @@ check_end_port(struct checking *c, uint32_t node, unsigned port)
 	uint16_t sm_lid = model_portinfo(m, sm->node, sm->port)->lid;
 
 	if (!i->lid || i->lid + (1u << i->lmc) - 1 > LID_UNICAST_MAX || i->lid % (1u << i->lmc))
-		fail_msg("%s port %u has LID %u, LMC %u", name_of(c, node), port, i->lid, i->lmc);
+		wrong(c, "%s port %u has LID %u, LMC %u", name_of(c, node), port, i->lid, i->lmc);
 	for (unsigned lid = i->lid; lid < i->lid + (1u << i->lmc); lid++) {
 		if (c->owner[lid])
-			fail_msg("LID %u is held by %s and %s", lid,
+			wrong(c, "LID %u is held by %s and %s", lid,
 				 name_of(c, c->owner[lid] - 1), name_of(c, node));
 		c->owner[lid] = node + 1;
 	}
 	if (i->sm_lid != sm_lid)
-		fail_msg("%s port %u takes LID %u for the subnet manager's, not %u",
+		wrong(c, "%s port %u takes LID %u for the subnet manager's, not %u",
 			 name_of(c, node), port, i->sm_lid, sm_lid);
 	if (i->gid_prefix != sm->conf.prefix || i->subnet_timeout != sm->conf.subnet_timeout)
-		fail_msg("%s port %u has a wrong prefix or time-out", name_of(c, node), port);
+		wrong(c, "%s port %u has a wrong prefix or time-out", name_of(c, node), port);
 	if (m->nodes[node].type != NODE_SWITCH &&
 	    (i->lmc != sm->conf.lmc || model_pkey(m, node, port, 0) != 0xffff))
-		fail_msg("%s port %u has LMC %u, P_Key 0x%04x", name_of(c, node), port, i->lmc,
+		wrong(c, "%s port %u has LMC %u, P_Key 0x%04x", name_of(c, node), port, i->lmc,
 			 model_pkey(m, node, port, 0));
 }
 
@@ -474,7 +490,7 @@ check_ports(struct checking *c, uint32_t node)
 		far = model_portinfo(b->m, peer, port);
 		if (i->state != PORT_ACTIVE || i->neighbor_mtu != far->neighbor_mtu ||
 		    i->op_vls != far->op_vls)
-			fail_msg("%s port %u is %s, MTU %u and %u, VLs %u and %u",
+			wrong(c, "%s port %u is %s, MTU %u and %u, VLs %u and %u",
 				 name_of(c, node), p, port_state_name(i->state), i->neighbor_mtu,
 				 far->neighbor_mtu, i->op_vls, far->op_vls);
 		if (is_switch)
@@ -484,7 +500,7 @@ check_ports(struct checking *c, uint32_t node)
 		c->host[c->nhosts++] = node;
 	}
 	if (!is_switch && node == c->sm->node && !model_link_is_up(b->m, node, c->sm->port))
-		fail_msg("the subnet manager's port is down");
+		wrong(c, "the subnet manager's port is down");
 }
 
 static void
@@ -495,15 +511,17 @@ check_table(struct checking *c, uint32_t node)
 	uint32_t n = fabric_node_by_guid(f, b->m->nodes[node].guid);
 	const struct plan_row *row;
 
-	if (n == FABRIC_NONE)
-		fail_msg("%s is not in the plan", name_of(c, node));
+	if (n == FABRIC_NONE) {
+		wrong(c, "%s is not in the plan", name_of(c, node));
+		return;
+	}
 	row = c->plan->rows[f->nodes[n].sw];
 	if (model_switchinfo(b->m, node)->linear_fdb_top < c->plan->lids->top)
-		fail_msg("%s forwards LIDs up to %u, not %u", name_of(c, node),
+		wrong(c, "%s forwards LIDs up to %u, not %u", name_of(c, node),
 			 model_switchinfo(b->m, node)->linear_fdb_top, c->plan->lids->top);
 	for (uint32_t lid = 1; lid <= c->plan->lids->top; lid++)
 		if (model_lft(b->m, node, (uint16_t)lid) != plan_row_port(row, lid))
-			fail_msg("%s sends LID %u to port %u, the plan says %u", name_of(c, node),
+			wrong(c, "%s sends LID %u to port %u, the plan says %u", name_of(c, node),
 				 lid, model_lft(b->m, node, (uint16_t)lid),
 				 plan_row_port(row, lid));
 }
@@ -520,7 +538,7 @@ check_pair(struct checking *c, uint32_t from, uint32_t to)
 				       (uint16_t)(i->lid + k), &end);
 
 		if (hops < 0 || end != c->host[to])
-			fail_msg("no packet gets from %s to %s (LID %u): %s at %s",
+			wrong(c, "no packet gets from %s to %s (LID %u): %s at %s",
 				 name_of(c, c->host[from]), name_of(c, c->host[to]), i->lid + k,
 				 hops < 0 ? error_name(hops) : "it ends", name_of(c, end));
 	}
@@ -536,19 +554,19 @@ check_traffic(struct checking *c)
 			check_pair(c, from, (from + d) % c->nhosts);
 }
 
-void
-bed_check(struct bed_sm *sm)
+bool
+bed_good(struct bed_sm *sm)
 {
 	const struct bed *b = sm->bed;
 	struct checking c = { .sm = sm, .plan = subnet_plan(sm->s), .seen = healthy_nodes(sm) };
 	uint32_t nports = b->net->nports + 1;
 
-	if (!c.plan)
-		fail_msg("there is no plan");
-	c.owner = mem_array(LID_UNICAST_MAX + 1u, sizeof(*c.owner));
+	c.owner = mem_array(LID_UNICAST_MAX + 129u, sizeof(*c.owner));
 	c.host = mem_array(nports, sizeof(*c.host));
 	c.host_port = mem_array(nports, sizeof(*c.host_port));
-	for (uint32_t n = 0; n < b->net->nnodes; n++) {
+	if (!c.plan)
+		wrong(&c, "there is no plan");
+	for (uint32_t n = 0; n < b->net->nnodes && c.plan; n++) {
 		if (!c.seen[n])
 			continue;
 		check_ports(&c, n);
@@ -561,4 +579,26 @@ bed_check(struct bed_sm *sm)
 	mem_free(c.host);
 	mem_free(c.host_port);
 	mem_free(c.seen);
+	snprintf(sm->why, sizeof(sm->why), "%s", c.why);
+	return !c.why[0];
+}
+
+void
+bed_check(struct bed_sm *sm)
+{
+	if (!bed_good(sm))
+		fail_msg("%s", sm->why);
+}
+
+bool
+bed_becomes_good(struct bed_sm *sm, monotime bound)
+{
+	monotime end = loop_now(sm->bed->loop) + bound;
+
+	while (!bed_good(sm)) {
+		if (loop_now(sm->bed->loop) >= end)
+			return false;
+		bed_wait(sm->bed, MSEC(100));
+	}
+	return true;
 }

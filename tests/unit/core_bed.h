@@ -39,7 +39,7 @@ struct bed_sm {
 	struct port *inner;		/* the port behind the bed's own */
 	uint32_t node;			/* where it is attached */
 	unsigned port;			/* where it is attached */
-	char why[500];			/* of the last outcome that was not 1 */
+	char why[500];			/* of the last outcome, or what bed_good() saw */
 	/* Each MAD that leaves; it may be changed; false: it is lost. NULL: none looks. */
 	bool (*out)(struct bed_sm *sm, struct port_mad *m);
 	/* Each MAD that arrives; it may be changed; false: it is lost. NULL: none looks. */
@@ -110,11 +110,16 @@ bed_forget(struct bed_sm *sm);
  * subnet manager thinks: of all nodes that cables between good nodes join to the subnet manager's,
  * each end port has a LID of its own and knows the subnet manager's, each cable is ACTIVE, each
  * switch holds the plan's table, and data packets get from host to host (of more than 64 hosts a
- * sample). Fails the test with a sentence.
+ * sample). bed_good() leaves a sentence in `why`, bed_check() fails the test with it.
  */
+bool
+bed_good(struct bed_sm *sm);
 void
 bed_check(struct bed_sm *sm);
-/* Whether good cables join a node to the subnet manager's, as of the last bed_check(). */
+/* The same looked at every 100 ms until it holds, at most so long. */
+bool
+bed_becomes_good(struct bed_sm *sm, monotime bound);
+/* Whether good cables join a node to the subnet manager's now. */
 bool
 bed_healthy(const struct bed_sm *sm, uint32_t node);
 
