@@ -31,8 +31,9 @@ daemon_lock(const char *path, struct error *e)
 		pid[len > 0 ? len : 0] = '\0';
 		pid[strcspn(pid, "\n")] = '\0';
 		close(fd);
-		return error_set(e, ERR_EXISTS, "another weftd (pid %s) serves %s: stop it, or give "
-				 "this one another `control.socket`", pid[0] ? pid : "unknown", path);
+		return error_set(e, ERR_EXISTS, "another weftd (pid %s) serves %s: stop it, or "
+				 "give this one another `control.socket`",
+				 pid[0] ? pid : "unknown", path);
 	}
 	len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) || write(fd, pid, (size_t)len) != len) {

@@ -199,8 +199,7 @@ verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
 	q = peer && sweep_may_probe(s, v) && ni && peer->device->guid == ni->node_guid &&
 	    peer->number == ni->local_port ? peer : NULL;
 	if (q) {
-		/* It still is who it was: the claim is a second device of one GUID. Which end of the
-		 * cable is claimed twice is told by who the claimant was asked about. */
+		/* It still is who it was: the claim is a second device of one GUID. */
 		duplicate(s, claimant, ni, v);
 		return;
 	}

@@ -38,8 +38,8 @@ struct weftd {
 	struct ctl_subnet *ctl_subnets;
 	struct ctl_host host;
 	struct ctl *ctl;
-	struct config *old_conf[2];	/* [0]: still borrowed by jobs under way until the next reload */
-	struct name_map *old_names;
+	struct config *old_conf;	/* jobs under way may borrow it until the next reload */
+	struct name_map *old_names;	/* likewise */
 	int lock;			/* descriptor of the lock file; -1 */
 	int exit_status;
 	bool stopping;
@@ -55,13 +55,14 @@ usage(FILE *out)
 	      "\n"
 	      "  -c, --config FILE  configuration, default /etc/weft/weft.yaml if it exists;\n"
 	      "                     else one subnet on the first InfiniBand port\n"
-	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (with the reason)\n"
+	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (and why)\n"
 	      "      --check-config read the configuration, print it in full, exit: 0 good, 2 not\n"
 	      "  -h, --help         this text\n"
 	      "  -V, --version      the version\n"
 	      "\n"
 	      "Signals: HUP reads the configuration again and sweeps, USR1 reopens the log file,\n"
-	      "TERM and INT end it (the fabric keeps forwarding). See weftd(8), weft.yaml(5), weft(1).\n",
+	      "TERM and INT end it (the fabric keeps forwarding).\n"
+	      "See weftd(8), weft.yaml(5), weft(1).\n",
 	      out);
 }
 
@@ -155,7 +156,8 @@ notify(struct weftd *w, struct subnet *s)
 	subnet_status(s, st);
 	daemon_notify("%sSTATUS=subnet %s: %s, %s, %u hosts, %u switches%s%s",
 		      w->ready_told ? "" : "READY=1\n", st->name, st->role, st->state, st->hosts,
-		      st->switches, st->nwarnings ? "; " : "", st->nwarnings ? st->warnings[0] : "");
+		      st->switches, st->nwarnings ? "; " : "",
+		      st->nwarnings ? st->warnings[0] : "");
 	w->ready_told = true;
 	mem_free(st);
 }
@@ -238,9 +240,9 @@ take_config(struct weftd *w, struct config *conf, struct name_map *names, enum c
 		subnet_configure(w->subnets[i], &conf->subnets[i], names, stage);
 	if (log_open(conf->log.to, conf->log.level, &e))
 		log_error("%s", e.text);
-	config_free(w->old_conf[0]);
+	config_free(w->old_conf);
 	name_map_free(w->old_names);
-	w->old_conf[0] = w->conf;
+	w->old_conf = w->conf;
 	w->old_names = w->names;
 	w->conf = conf;
 	w->names = names;
@@ -279,8 +281,9 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 		config_free(conf);
 		name_map_free(names);
 		if (!dry_run)
-			return error_set(e, ERR_REFUSED, "%s adds, removes or renames a subnet, which "
-					 "needs a restart: the running configuration stays", w->file);
+			return error_set(e, ERR_REFUSED, "%s adds, removes or renames a subnet, "
+					 "which needs a restart: the running configuration stays",
+					 w->file);
 		return 0;
 	}
 	take_config(w, conf, names, stage);
@@ -431,7 +434,7 @@ stop(struct weftd *w)
 		loop_free(w->loop);
 	name_map_free(w->names);
 	name_map_free(w->old_names);
-	config_free(w->old_conf[0]);
+	config_free(w->old_conf);
 	config_free(w->conf);
 	if (w->lock >= 0)
 		close(w->lock);

@@ -180,7 +180,7 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	s->master.state = i.state;
 	s->master.activity = i.activity;
 	s->poll_failures = 0;
-	/* Discovering or standby with a better claim: it is about to lead. Not active: nobody is. */
+	/* Discovering or standby with a better claim: it is about to lead. */
 	if (i.state == SM_NOT_ACTIVE)
 		poll_failed(s);
 }

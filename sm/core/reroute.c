@@ -78,8 +78,8 @@ subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
 	struct reroute *r = &s->reroute;
 
 	if (s->role != ROLE_MASTER || !s->plan)
-		return error_set(e, ERR_REFUSED, "subnet %s cannot be routed now: %s", s->conf->name,
-				 s->why_not);
+		return error_set(e, ERR_REFUSED, "subnet %s cannot be routed now: %s",
+				 s->conf->name, s->why_not);
 	if (r->done)
 		return error_set(e, ERR_BUSY, "subnet %s is being rerouted by another command: try "
 				 "again when it has ended", s->conf->name);

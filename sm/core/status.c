@@ -75,8 +75,8 @@ warn_silent(struct subnet *s, struct subnet_status *st)
 				continue;
 			st->silent++;
 			if (++unanswered <= LISTED_DEVICES)
-				warn(st, "nobody answers behind port %u of %s though the link is up",
-				     n, device_text(text, d, s->env.names));
+				warn(st, "nobody answers behind port %u of %s though the link is "
+				     "up", n, device_text(text, d, s->env.names));
 		}
 	}
 	if (st->silent > LISTED_DEVICES)

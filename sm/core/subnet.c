@@ -473,8 +473,9 @@ subnet_route_done(struct subnet *s)
 		return;
 	}
 	if (job->union_cycle[0])
-		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together could "
-			     "deadlock: entries that change drop packets for the packet lifetime");
+		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together "
+			     "could deadlock: entries that change drop packets for the packet "
+			     "lifetime");
 	tell_engine(s, job->plan);
 	s->unrouted = false;
 	job->drain = NULL;
@@ -493,8 +494,8 @@ tell_up(struct subnet *s)
 
 	duration_text(took, loop_now(s->env.loop) - s->change_started);
 	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
-		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery %.0f ms, "
-		     "routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so far)",
+		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery "
+		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so far)",
 		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
 		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
 		     st->check_ms, st->program_ms,
@@ -506,12 +507,14 @@ tell_mads(const struct subnet *s)
 {
 	const struct transact_counters *c = transact_counters(s->transact);
 
-	for (unsigned i = 0; i < 256; i++)
+	for (uint16_t i = 0; i < 256; i++) {
+		const char *name = mad_attr_name(i);
+
 		if (c->sent[i])
 			log_debug("%llu requests of %s so far, %llu repeated in all",
-				  (unsigned long long)c->sent[i],
-				  mad_attr_name((uint16_t)i) ? mad_attr_name((uint16_t)i) : "others",
+				  (unsigned long long)c->sent[i], name ? name : "others",
 				  (unsigned long long)c->retried);
+	}
 }
 
 static void

@@ -178,9 +178,9 @@ struct subnet {
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
-	bool want_route;		/* routing must run even if nothing was found to have changed */
+	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
-	unsigned failures;		/* sweeps in a row that ended incomplete, for the back-off */
+	unsigned failures;		/* pushes in a row that ended incomplete */
 	struct loop_timer *timer;	/* light sweeps, standby polls */
 	struct loop_timer *soon;	/* collects events into one sweep; back-off */
 	struct loop_timer *level_timer;	/* opens levels that make no progress */

@@ -55,7 +55,7 @@ struct live_port {
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
-	uint16_t *pkeys;		/* first P_Key block as read, if index 0 must change; NULL */
+	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
 	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
@@ -128,7 +128,7 @@ struct topo_watch {
 struct topo {
 	struct map by_guid;		/* node GUID -> table index */
 	struct map by_port_guid;	/* CA port GUID -> table index of its device */
-	struct map extended;		/* models (model_key) that were seen to offer extended speeds */
+	struct map extended;		/* models that were seen to offer extended speeds */
 	struct list devices;		/* all devices, in order of discovery */
 	struct device **table;		/* len slots, NULL where a device went */
 	uint32_t len;			/* slots used */
