@@ -495,7 +495,8 @@ tell_up(struct subnet *s)
 	duration_text(took, loop_now(s->env.loop) - s->change_started);
 	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
 		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery "
-		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so far)",
+		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so "
+		     "far)",
 		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
 		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
 		     st->check_ms, st->program_ms,

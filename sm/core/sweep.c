@@ -4,7 +4,7 @@
  *
  * A heavy sweep starts at our own node. Each device that answers is asked for what it is
  * (sweep_next asks, pulled by the transaction engine); each port that is up and whose far end is
- * not known in this sweep is probed: NodeInfo one hop further. To probe each cable from one end only,
+ * not known in this sweep is probed: NodeInfo one hop further. To probe each cable from one end,
  * probes wait for those nearer to us (struct sweep_level): when the devices at distance d have been
  * read and probed, all cables between d and d + 1 are known. A slow device holds that back for one
  * tick only.

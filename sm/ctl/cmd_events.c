@@ -35,27 +35,6 @@ wanted(const struct ctl_req *r, const struct event *ev)
 	return !level || (int)ev->level <= log_level_parse(level);
 }
 
-static void
-put_event(struct json *j, const struct event *ev)
-{
-	char time[CLOCK_TEXT_SIZE];
-
-	jw_object(j, NULL);
-	jw_uint(j, "sequence", ev->sequence);
-	jw_str(j, "time", clock_text(time, ev->wall));
-	jw_str(j, "type", event_type_name(ev->type));
-	jw_str(j, "level", log_level_name(ev->level));
-	jw_str(j, "subnet", ev->subnet);
-	if (ev->guid)
-		jw_guid(j, "guid", ev->guid);
-	if (ev->lid)
-		jw_uint(j, "lid", ev->lid);
-	if (ev->port)
-		jw_uint(j, "port", ev->port);
-	jw_str(j, "text", ev->text);
-	jw_end(j);
-}
-
 static enum ctl_step
 events_step(struct ctl_req *r)
 {
@@ -68,7 +47,7 @@ events_step(struct ctl_req *r)
 		if (!ev)
 			c->lost++;
 		else if (wanted(r, ev))
-			put_event(&r->json, ev);
+			event_write(&r->json, NULL, ev);
 	}
 	if (c->next <= c->last)
 		return STEP_MORE;
