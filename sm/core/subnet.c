@@ -193,11 +193,22 @@ on_idle(void *arg)
 /*
  * Wanting sweeps.
  */
+/* Events of one instant are collected, and however many come, sweeping takes half of the time at
+ * most: a port that flaps must not keep everybody else waiting. */
+static monotime
+settle_delay(const struct subnet *s)
+{
+	monotime now = loop_now(s->env.loop);
+	monotime quiet = s->rested + (s->rested - s->change_started) - now;
+
+	return quiet > SETTLE ? quiet : SETTLE;
+}
+
 static void
-arm(struct subnet *s, monotime delay)
+arm(struct subnet *s)
 {
 	if (s->stage == SUBNET_IDLE && !loop_timer_pending(s->soon))
-		loop_timer_set(s->soon, delay);
+		loop_timer_set(s->soon, settle_delay(s));
 }
 
 void
@@ -205,7 +216,7 @@ subnet_want_sweep(struct subnet *s, enum sweep_kind kind)
 {
 	if (kind > s->wanted)
 		s->wanted = kind;
-	arm(s, SETTLE);
+	arm(s);
 }
 
 void
@@ -232,13 +243,14 @@ static void
 rest(struct subnet *s)
 {
 	subnet_set_stage(s, SUBNET_IDLE);
+	s->rested = loop_now(s->env.loop);
 	if (s->role == ROLE_STANDBY) {
 		loop_timer_set(s->timer, s->conf->standby_poll);
 	} else if (s->conf->sweep_interval > 0) {
 		loop_timer_set(s->timer, s->conf->sweep_interval);
 	}
 	if (s->wanted != SWEEP_NONE || s->want_route)
-		loop_timer_set(s->soon, s->failures ? retry_delay(s) : SETTLE);
+		loop_timer_set(s->soon, s->failures ? retry_delay(s) : settle_delay(s));
 	if (s->reroute.waiting)
 		reroute_begin(s);
 }
@@ -768,7 +780,7 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 		subnet_want_sweep(s, SWEEP_HEAVY);
 	} else if (stage <= STAGE_PUSH) {
 		s->want_route = true;
-		arm(s, SETTLE);
+		arm(s);
 	}
 }
 

@@ -193,6 +193,7 @@ struct subnet {
 
 	struct reroute reroute;		/* a command that waits for its outcome */
 	monotime change_started;	/* the sweep or command that led to the present push */
+	monotime rested;		/* when the last one ended */
 
 	struct subnet_status st;	/* counters and timings kept up to date */
 	monotime born;			/* subnet_new() */
