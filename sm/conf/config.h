@@ -66,7 +66,6 @@ struct config_subnet {
 	unsigned overrun_errors;	/* threshold 0..15; 8 */
 	unsigned sm_sl;			/* 0..15; MasterSMSL */
 	bool client_reregister;		/* ask clients to register again when it is needed */
-	bool accept_handover;		/* default false */
 	bool refuse_if_master;		/* exit when another master is in charge; default false */
 };
 

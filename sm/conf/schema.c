@@ -133,7 +133,7 @@ const struct option schema_root[] = {
 			"replace what devices call themselves.",
 	}, {
 		.name = "threads", .type = OPTION_NUMBER, .max = 64, .initial = "0",
-		.stage = STAGE_LIVE, .offset = IN_CONFIG(threads),
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(threads),
 		.help = "Threads that compute and prove a routing; 0 takes one for each core.",
 	}, {
 		.name = "subnets", .type = OPTION_SUBNETS, .initial = "[{name: default}]",
@@ -232,20 +232,20 @@ const struct option schema_subnet[] = {
 			"support them.",
 	}, {
 		.name = "max_smps", .type = OPTION_NUMBER, .min = 1, .max = 256, .initial = "256",
-		.stage = STAGE_LIVE, .offset = IN_SUBNET(max_smps),
+		.stage = STAGE_RESTART, .offset = IN_SUBNET(max_smps),
 		.help = "Management packets that may wait for an answer at one time. The number "
 			"in use adapts itself and stays below.",
 	}, {
 		.name = "max_smps_per_device", .type = OPTION_NUMBER, .min = 1, .max = 64,
-		.initial = "16", .stage = STAGE_LIVE, .offset = IN_SUBNET(max_smps_per_device),
+		.initial = "16", .stage = STAGE_RESTART, .offset = IN_SUBNET(max_smps_per_device),
 		.help = "The same for a single device.",
 	}, {
 		.name = "timeout", .type = OPTION_DURATION, .min = MSEC_U(1), .max = MSEC_U(60000),
-		.initial = "200ms", .stage = STAGE_LIVE, .offset = IN_SUBNET(timeout),
+		.initial = "200ms", .stage = STAGE_RESTART, .offset = IN_SUBNET(timeout),
 		.help = "How long an answer is waited for before the next try.",
 	}, {
 		.name = "retries", .type = OPTION_NUMBER, .max = 15, .initial = "3",
-		.stage = STAGE_LIVE, .offset = IN_SUBNET(retries),
+		.stage = STAGE_RESTART, .offset = IN_SUBNET(retries),
 		.help = "Further tries after the first.",
 	}, {
 		.name = "packet_life_time", .type = OPTION_NUMBER, .max = 31, .initial = "18",
@@ -294,10 +294,6 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(client_reregister),
 		.help = "Ask hosts to register their groups and services again when this manager "
 			"cannot know them.",
-	}, {
-		.name = "accept_handover", .type = OPTION_BOOL, .initial = "false",
-		.stage = STAGE_LIVE, .offset = IN_SUBNET(accept_handover),
-		.help = "Become master when the present one offers it.",
 	}, {
 		.name = "refuse_if_master", .type = OPTION_BOOL, .initial = "false",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(refuse_if_master),

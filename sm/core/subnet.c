@@ -781,6 +781,8 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	} else if (stage <= STAGE_PUSH) {
 		s->want_route = true;
 		arm(s);
+	} else if (s->plan && s->stage == SUBNET_IDLE) {
+		refresh(s);	/* names may have changed */
 	}
 }
 

@@ -279,8 +279,8 @@ test_messages(void **state)
 		{ S "m_key: 0x12345678z\n",
 		  "t.yaml:2:12: m_key: expected a number from 0x0 to 0xffffffffffffffff, "
 		  "found something else" },
-		{ S "accept_handover: maybe\n",
-		  "t.yaml:2:22: accept_handover: expected true or false, found \"maybe\"" },
+		{ S "refuse_if_master: maybe\n",
+		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
 		  "t.yaml:2:33: routing.engines: expected a list of at least one of minhop or "
 		  "updn, found \"updwn\"; did you mean \"updn\"?" },
@@ -445,7 +445,6 @@ test_defaults(void **state)
 	assert_int_equal(d->subnets->max_smps, 256);
 	assert_int_equal(d->subnets->packet_life_time, 18);
 	assert_int_equal(d->subnets->leaf_hoq_life, 16);
-	assert_false(d->subnets->accept_handover);
 	assert_false(d->subnets->refuse_if_master);
 	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
 		c = parse_ok(empty[i]);
@@ -520,7 +519,6 @@ static const char full[] =
 	"    overrun_errors: 12\n"
 	"    sm_sl: 11\n"
 	"    client_reregister: no\n"
-	"    accept_handover: on\n"
 	"    refuse_if_master: yes\n"
 	"  - {name: b, port: 0xab}\n";
 
@@ -559,7 +557,6 @@ check_full_subnet(const struct config_subnet *s)
 	assert_int_equal(s->overrun_errors, 12);
 	assert_int_equal(s->sm_sl, 11);
 	assert_false(s->client_reregister);
-	assert_true(s->accept_handover);
 	assert_true(s->refuse_if_master);
 }
 

@@ -8,38 +8,449 @@
 #include "sm/base/mem.h"
 #include "tests/unit/core_bed.h"
 
-/* Discovery and bring-up of whole fabrics, in order and with every kind of fault. */
+/*
+ * Bring-up of whole fabrics: of every shape, from every place, with devices that do not answer and
+ * MADs that get lost. How many MADs a sweep takes is counted by hand from the specification.
+ */
+static const char pair[] =
+	"caguid=0x10\nCa 1 \"h1\"\n[1] \"h2\"[1]\n\n"
+	"caguid=0x20\nCa 1 \"h2\"\n\n";
+
+static const char alone[] = "caguid=0x10\nCa 1 \"h1\"\n\n";
+
+/* h1 and h2 on A, h3 on B; A-B by two cables. */
+static const char two_switches[] =
+	"switchguid=0xa0(a0)\nSwitch 6 \"A\"  # \"A\" base port 0 lid 0 lmc 0\n"
+	"[1] \"h1\"[1]\n[2] \"h2\"[1]\n[3] \"B\"[1]\n[4] \"B\"[2]\n\n"
+	"switchguid=0xb0(b0)\nSwitch 6 \"B\"  # \"B\" base port 0 lid 0 lmc 0\n"
+	"[3] \"h3\"[1]\n\n"
+	"caguid=0x10\nCa 1 \"h1\"\n\ncaguid=0x20\nCa 1 \"h2\"\n\ncaguid=0x30\nCa 1 \"h3\"\n\n";
 
 static void
-up(const char *fabric, uint64_t seed)
+come_up(struct bed_sm *sm, monotime bound)
 {
-	struct bed_sm *sm = bed_up(fabric, seed);
+	int outcome = bed_run(sm, bound);
 
-	if (bed_run(sm, SEC(30)) != 1)
-		fail_msg("%s: %s", fabric, sm->why);
+	if (outcome != 1)
+		fail_msg("outcome %d: %s", outcome, sm->why);
 	bed_check(sm);
-	bed_free(sm->bed);
 }
 
 static void
-test_bring_up(void **state)
+up_from(const char *fabric, enum ibnet_type type, unsigned skip, unsigned port, uint64_t seed)
+{
+	struct bed *b = bed_new(fabric, seed);
+	uint32_t node = bed_next(b, type, 0);
+	struct bed_sm *sm;
+
+	while (skip--)
+		node = bed_next(b, type, node + 1);
+	sm = bed_sm(b, node, port);
+	bed_start(sm);
+	come_up(sm, SEC(30));
+	/* A sweep of a fabric that is in order changes nothing. */
+	model_count_reset(b->m);
+	bed_sweep(sm, SEC(30));
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_PORT_INFO), 0);
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_LINEAR_FDB), 0);
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_SWITCH_INFO), 0);
+	assert_int_equal(sm->nevents[EVENT_SILENT], 0);
+	assert_int_equal(sm->nevents[EVENT_DUPLICATE], 0);
+	bed_free(b);
+}
+
+static void
+test_shapes(void **state)
 {
 	(void)state;
-	up("ft3 4", 1);
-	up("ft3 8", 2);
-	up("ft2 4 2 4 2", 3);
-	up("torus 4 4 4 2", 4);
-	up("mesh 3 3 1 2", 5);
-	up("dragonfly 4 2 2 9", 6);
-	up("random 20 4 3 7", 7);
-	up("random 40 3 2 8", 8);
+	up_from("ft3 4", IBNET_CA, 0, 1, 1);
+	up_from("ft3 8", IBNET_CA, 0, 1, 2);
+	up_from("ft2 4 2 4 2", IBNET_CA, 0, 1, 3);
+	up_from("ft2 1 1 6", IBNET_CA, 0, 1, 3);
+	up_from("torus 4 4 4 2", IBNET_CA, 0, 1, 4);
+	up_from("mesh 3 3 1 2", IBNET_CA, 0, 1, 5);
+	up_from("dragonfly 4 2 2 9", IBNET_CA, 0, 1, 6);
+	for (uint64_t seed = 7; seed < 27; seed++) {
+		char recipe[40];
+
+		snprintf(recipe, sizeof(recipe), "random %u %u 3 %u", (unsigned)seed + 3,
+			 2 + (unsigned)seed % 4, (unsigned)seed);
+		up_from(recipe, IBNET_CA, 0, 1, seed);
+	}
+}
+
+static void
+test_places(void **state)
+{
+	(void)state;
+	up_from("ft3 4", IBNET_CA, 15, 1, 1);
+	up_from("ft3 4", IBNET_CA, 7, 1, 2);
+	/* On port 0 of an edge switch, and of a spine. */
+	up_from("ft3 4", IBNET_SWITCH, 0, 0, 3);
+	up_from("ft3 4", IBNET_SWITCH, 19, 0, 4);
+	up_from(two_switches, IBNET_SWITCH, 1, 0, 5);
+	up_from(two_switches, IBNET_CA, 2, 1, 6);
+	up_from(pair, IBNET_CA, 0, 1, 7);
+	up_from(pair, IBNET_CA, 1, 1, 8);
+	up_from("torus 3 3 3 1", IBNET_CA, 13, 1, 9);
+}
+
+static void
+test_falls_back(void **state)
+{
+	struct bed_sm *sm = bed_up("torus 4 4 4 2", 1);
+	struct subnet_status st;
+
+	(void)state;
+	come_up(sm, SEC(10));
+	subnet_status(sm->s, &st);
+	assert_string_equal(st.engine_requested, "minhop");
+	assert_string_equal(st.engine_running, "updn");
+	assert_non_null(strstr(st.reason, "credit loop"));
+	assert_int_equal(st.hosts, 128);
+	assert_int_equal(st.switches, 64);
+	/* 128 to the hosts, and 3 x 64 between the switches. */
+	assert_int_equal(st.links, 128 + 192);
+	bed_free(sm->bed);
+}
+
+/* A port without a cable: said in bounded time, and followed by life when the cable comes. */
+static void
+test_port_down(void **state)
+{
+	struct bed *b = bed_new(alone, 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+
+	(void)state;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, SEC(2)), -1);
+	assert_non_null(strstr(sm->why, "h1"));
+	bed_free(b);
+
+	b = bed_new(pair, 1);
+	model_link_set(b->m, 0, 1, false);
+	sm = bed_sm(b, 0, 1);
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, SEC(2)), -1);
+	bed_wait(b, SEC(100));
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_PORT_INFO), 0);
+	model_link_set(b->m, 0, 1, true);
+	bed_wait(b, MSEC(2));
+	come_up(sm, SEC(2));
+	bed_free(b);
+}
+
+/*
+ * A three-level fat tree of 8-port switches has 128 hosts, 80 switches and 384 cables: 128 to the
+ * hosts, 128 to the middle, 128 to the top. Least: NodeInfo once a cable and once here, PortInfo
+ * once a port of a switch (9 with port 0) and once a host; two Sets a cabled port (INIT to ARMED
+ * with all else, ARMED to ACTIVE) and one a port 0; 207 or 208 LIDs are four blocks a switch.
+ */
+static void
+test_counts(void **state)
+{
+	struct bed_sm *sm = bed_up("ft3 8", 1);
+	const struct bed *b = sm->bed;
+	uint64_t sets;
+
+	(void)state;
+	come_up(sm, SEC(5));
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_NODE_INFO), 384 + 1);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_NODE_DESCRIPTION), 128 + 80);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_SWITCH_INFO), 80);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_PORT_INFO), 80 * 9 + 128);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_P_KEY_TABLE), 128);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_LINEAR_FDB), 0);
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_SWITCH_INFO), 80);
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_P_KEY_TABLE), 0);
+	assert_int_equal(bed_count(b, MAD_SET, ATTR_LINEAR_FDB), 80 * 4);
+	sets = bed_count(b, MAD_SET, ATTR_PORT_INFO);
+	assert_int_equal(sets, 2 * 128 + 80 * (2 * 8 + 1));
+	assert_int_equal(model_sent(b->m), 385 + 208 + 80 + 848 + 128 + 80 + 320 + sets);
+	bed_free(sm->bed);
+}
+
+/*
+ * Silence.
+ */
+static void
+set_bad(struct bed *b, uint32_t node)
+{
+	b->bad[node] = true;
+}
+
+static void
+test_silent_host(void **state)
+{
+	struct bed *b = bed_new("ft3 4", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	struct subnet_status st;
+
+	(void)state;
+	model_silence(b->m, 9, MODEL_SILENT);
+	set_bad(b, 9);
+	bed_start(sm);
+	come_up(sm, SEC(5));
+	subnet_status(sm->s, &st);
+	assert_int_equal(st.silent, 1);
+	assert_int_equal(st.hosts, 15);
+	/* It answers one day, and is taken in within the back-off (ten minutes at most). */
+	bed_wait(b, SEC(600));
+	model_silence(b->m, 9, MODEL_ANSWERS);
+	b->bad[9] = false;
+	assert_true(bed_becomes_good(sm, SEC(620)));
+	subnet_status(sm->s, &st);
+	assert_int_equal(st.silent, 0);
+	bed_free(b);
+}
+
+static void
+test_silent_switch(void **state)
+{
+	/* An edge switch takes its hosts along; the middle and the top have substitutes. */
+	(void)state;
+	for (uint32_t skip = 1; skip < 20; skip++) {
+		struct bed *b = bed_new("ft3 4", skip);
+		struct bed_sm *sm = bed_sm(b, 0, 1);
+		uint32_t sw = bed_next(b, IBNET_SWITCH, 0) + skip;
+
+		model_silence(b->m, sw, skip & 1 ? MODEL_SILENT : MODEL_HUNG);
+		set_bad(b, sw);
+		bed_start(sm);
+		come_up(sm, SEC(8));
+		model_silence(b->m, sw, MODEL_ANSWERS);
+		b->bad[sw] = false;
+		bed_sweep(sm, SEC(10));
+		bed_check(sm);
+		bed_free(b);
+	}
+}
+
+/* Silent to one attribute: the subnet comes up without that node, or with it where the attribute
+ * is one that can be done without. */
+static void
+mute_one(uint32_t node, uint16_t attr, bool lost)
+{
+	struct bed *b = bed_new("ft3 4", node + attr);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+
+	model_mute(b->m, node, attr, true);
+	b->bad[node] = lost;
+	bed_start(sm);
+	if (!bed_becomes_good(sm, SEC(20)))
+		fail_msg("node %u mute to 0x%x: %s", node, attr, sm->why);
+	model_mute(b->m, node, attr, false);
+	b->bad[node] = false;
+	bed_sweep(sm, SEC(10));
+	if (!bed_becomes_good(sm, SEC(20)))
+		fail_msg("node %u no longer mute to 0x%x: %s", node, attr, sm->why);
+	bed_free(b);
+}
+
+static void
+test_mute(void **state)
+{
+	static const uint16_t needed[] = { ATTR_NODE_INFO, ATTR_PORT_INFO };
+	struct bed *b = bed_new("ft3 4", 1);
+	uint32_t edge = bed_next(b, IBNET_SWITCH, 0) + 2, top = b->net->nnodes - 1;
+
+	(void)state;
+	bed_free(b);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		mute_one(5, needed[i], true);
+		mute_one(edge, needed[i], true);
+		mute_one(top, needed[i], true);
+	}
+	mute_one(edge, ATTR_SWITCH_INFO, true);
+	mute_one(top, ATTR_SWITCH_INFO, true);
+	mute_one(top, ATTR_LINEAR_FDB, true);
+	mute_one(5, ATTR_NODE_DESCRIPTION, true);
+	mute_one(edge, ATTR_NODE_DESCRIPTION, true);
+	mute_one(5, ATTR_P_KEY_TABLE, true);
+}
+
+/* One switch takes 300 ms for each answer: it is part of the subnet, and is not flooded. */
+static void
+test_slow_switch(void **state)
+{
+	struct bed *b = bed_new("ft3 8", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	uint32_t sw = bed_next(b, IBNET_SWITCH, 0) + 3;
+
+	(void)state;
+	model_delay(b->m, sw, MSEC(300));
+	bed_start(sm);
+	if (!bed_becomes_good(sm, SEC(20)))
+		fail_msg("%s", sm->why);
+	assert_true(bed_quiet(sm, SEC(20)));
+	for (int i = 0; i < 3; i++) {
+		model_count_reset(b->m);
+		bed_sweep(sm, SEC(20));
+		assert_in_range(model_count(b->m, sw, MAD_GET, ATTR_SWITCH_INFO), 1, 2);
+		bed_check(sm);
+	}
+	bed_free(b);
+}
+
+/* Ten of 200 hosts are silent: the sweep takes one device's time-outs longer, not ten. */
+static void
+test_many_silent(void **state)
+{
+	struct bed *b = bed_new("ft2 10 4 20", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	/* The first wait may be shorter; each has an eighth and 2 ms of grace. */
+	monotime device = 4 * (MSEC(200) + MSEC(200) / 8 + MSEC(2));
+	uint64_t probes;
+
+	(void)state;
+	bed_start(sm);
+	come_up(sm, SEC(5));
+	assert_true(sm->s->st.discover_ms < 50);
+	bed_stop(sm);
+	for (uint32_t i = 0; i < 10; i++) {
+		model_silence(b->m, 5 + 20 * i, MODEL_SILENT);
+		set_bad(b, 5 + 20 * i);
+	}
+	bed_start(sm);
+	come_up(sm, SEC(5));
+	assert_true(sm->s->st.discover_ms < 50 + (double)device / 1e6);
+	/* Then they are left alone: a probe each in the first ten seconds or so at most. */
+	model_count_reset(b->m);
+	bed_wait(b, SEC(3600));
+	probes = bed_count(b, MAD_GET, ATTR_NODE_INFO);
+	/* 10, 20, 40 ... 600 s apart, as often as light sweeps come: some dozen in an hour. */
+	assert_in_range(probes, 10, 10 * 14 + 360);
+	bed_free(b);
+}
+
+/*
+ * Losses.
+ */
+static void
+lossy(const char *fabric, uint32_t ppm, uint64_t seed)
+{
+	struct bed *b = bed_new(fabric, seed);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+
+	model_drop(b->m, MODEL_ALL, ppm);
+	bed_start(sm);
+	for (unsigned i = 0; i < 12; i++) {
+		subnet_sweep(sm->s);
+		if (!bed_quiet(sm, SEC(120)) && ppm < 100000)
+			fail_msg("%s, %u ppm, seed %u: stage %u", fabric, ppm, (unsigned)seed,
+				 sm->s->stage);
+	}
+	if (ppm < 100000 && !bed_becomes_good(sm, SEC(300)))
+		fail_msg("%s, %u ppm, seed %u: %s", fabric, ppm, (unsigned)seed, sm->why);
+	model_drop(b->m, MODEL_ALL, 0);
+	subnet_sweep(sm->s);
+	if (!bed_becomes_good(sm, SEC(120)))
+		fail_msg("%s, %u ppm and then none, seed %u: %s", fabric, ppm, (unsigned)seed,
+			 sm->why);
+	bed_free(b);
+}
+
+static void
+test_losses(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		lossy("ft3 4", 10000, seed);
+		lossy("ft3 4", 50000, seed);
+		lossy("ft3 4", 200000, seed);
+		lossy("torus 3 3 2 1", 50000, seed);
+		lossy(two_switches, 200000, seed);
+	}
+}
+
+/* A tenth of the nodes loses a tenth, a half, all of its MADs; all others come up. */
+static void
+test_lossy_nodes(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct bed *b = bed_new("ft3 8", seed);
+		struct bed_sm *sm = bed_sm(b, 0, 1);
+
+		for (uint32_t n = 3 + (uint32_t)seed; n < b->net->nnodes; n += 10) {
+			model_drop(b->m, n, n % 3 ? n % 3 == 1 ? 500000 : 100000 : 1000000);
+			set_bad(b, n);
+		}
+		bed_start(sm);
+		if (!bed_becomes_good(sm, SEC(30)))
+			fail_msg("seed %u: %s", (unsigned)seed, sm->why);
+		model_drop(b->m, MODEL_ALL, 0);
+		memset(b->bad, 0, b->net->nnodes);
+		subnet_sweep(sm->s);
+		if (!bed_becomes_good(sm, SEC(60)))
+			fail_msg("seed %u, whole again: %s", (unsigned)seed, sm->why);
+		bed_free(b);
+	}
+}
+
+/* The switch that the subnet manager hangs on is deaf for ten seconds in mid-sweep. */
+static void
+test_first_switch(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 12; at++) {
+		struct bed *b = bed_new("ft3 4", at + 1);
+		struct bed_sm *sm = bed_sm(b, 0, 1);
+		uint32_t sw = b->net->nodes[0].ports[1].peer;
+
+		bed_start(sm);
+		come_up(sm, SEC(5));
+		subnet_sweep(sm->s);
+		bed_wait(b, MSEC(10) + USEC(30) * at);
+		model_silence(b->m, sw, MODEL_HUNG);
+		bed_wait(b, SEC(10));
+		model_silence(b->m, sw, MODEL_ANSWERS);
+		assert_int_equal(sm->s->role, ROLE_MASTER);
+		if (!bed_becomes_good(sm, SEC(30)))
+			fail_msg("at %u: %s", at, sm->why);
+		bed_wait(b, SEC(20));
+		assert_int_equal(bed_run(sm, SEC(20)), 1);
+		bed_check(sm);
+		assert_int_equal(sm->s->plan->fabric->nnodes, b->net->nnodes);
+		bed_free(b);
+	}
+}
+
+/* Two thousand sweeps while one MAD in a hundred gets lost: none gets stuck. */
+static void
+test_many_sweeps(void **state)
+{
+	struct bed *b = bed_new("ft2 4 2 4", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+
+	(void)state;
+	model_drop(b->m, MODEL_ALL, 10000);
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, SEC(20)), 1);
+	for (unsigned i = 0; i < 2000; i++)
+		bed_sweep(sm, SEC(20));
+	assert_true(bed_becomes_good(sm, SEC(60)));
+	bed_free(b);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bring_up),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_falls_back),
+		cmocka_unit_test(test_port_down),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_silent_host),
+		cmocka_unit_test(test_silent_switch),
+		cmocka_unit_test(test_mute),
+		cmocka_unit_test(test_slow_switch),
+		cmocka_unit_test(test_many_silent),
+		cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_lossy_nodes),
+		cmocka_unit_test(test_first_switch),
+		cmocka_unit_test(test_many_sweeps),
 	};
 
 	return cmocka_run_group_tests_name("core_discovery", tests, NULL, NULL);
