@@ -106,6 +106,11 @@ typedef void (*config_diff_fn)(void *arg, const char *option, const char *old_va
 enum config_stage
 config_diff(const struct config *old, const struct config *new, config_diff_fn fn, void *arg);
 
+/* Put back into `fresh` (not yet in use) the values of `old` that only a restart takes on, so that
+ * the rest can be taken on now. Both have the same subnets by name and order. */
+void
+config_keep(struct config *fresh, const struct config *old);
+
 /* All options as YAML that reads back to the same configuration; m_key and sm_key are written as
  * they are: mind who sees it. */
 void

@@ -114,6 +114,57 @@ config_diff(const struct config *old, const struct config *new, config_diff_fn f
 	return d.stage;
 }
 
+static void
+keep_value(const struct option *o, struct region *r, void *fresh, const void *old)
+{
+	char *to = (char *)fresh + o->offset;
+	const char *from = (const char *)old + o->offset;
+
+	switch (o->type) {
+	case OPTION_NUMBER:
+		memcpy(to, from, sizeof(unsigned));
+		break;
+	case OPTION_NUMBER64:
+		memcpy(to, from, sizeof(uint64_t));
+		break;
+	case OPTION_DURATION:
+		memcpy(to, from, sizeof(monotime));
+		break;
+	case OPTION_BOOL:
+		memcpy(to, from, sizeof(bool));
+		break;
+	case OPTION_TEXT: {
+		const char *text;
+
+		memcpy(&text, from, sizeof(text));
+		text = text ? region_strdup(r, text) : NULL;
+		memcpy(to, &text, sizeof(text));
+		break;
+	}
+	case OPTION_WORD:
+	case OPTION_WORDS:
+	case OPTION_GUIDS:
+	case OPTION_SUBNETS:
+		break;	/* none of these waits for a restart, but the list of subnets as a whole */
+	}
+}
+
+static void
+keep_rows(const struct option *table, struct region *r, void *fresh, const void *old)
+{
+	for (const struct option *o = table; o->name; o++)
+		if (o->stage == STAGE_RESTART)
+			keep_value(o, r, fresh, old);
+}
+
+void
+config_keep(struct config *fresh, const struct config *old)
+{
+	keep_rows(schema_root, fresh->region, fresh, old);
+	for (unsigned i = 0; i < old->nsubnets && i < fresh->nsubnets; i++)
+		keep_rows(schema_subnet, fresh->region, &fresh->subnets[i], &old->subnets[i]);
+}
+
 static const char *
 stage_sentence(enum config_stage stage)
 {

@@ -276,7 +276,7 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 		config_event(w, LOG_L_ERROR, e->text);
 		return e->code;
 	}
-	stage = config_diff(w->conf, conf, report_change, &r);
+	config_diff(w->conf, conf, report_change, &r);
 	if (dry_run || !same_subnets(w->conf, conf)) {
 		config_free(conf);
 		name_map_free(names);
@@ -286,6 +286,8 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 					 w->file);
 		return 0;
 	}
+	config_keep(conf, w->conf);
+	stage = config_diff(w->conf, conf, NULL, NULL);
 	take_config(w, conf, names, stage);
 	config_event(w, LOG_L_NOTICE, r.changed ? r.restart ?
 		     "the configuration was read again; some changes need a restart" :

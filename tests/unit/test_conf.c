@@ -657,8 +657,8 @@ test_diff(void **state)
 	(void)state;
 	expect_diff("", "threads: 0\n", STAGE_NONE, "");
 	expect_diff("", "log: {level: info}\n", STAGE_LIVE, "log.level notice -> info (live)\n");
-	expect_diff("", S "{lmc: 1, timeout: 1s}\n", STAGE_LIDS,
-		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].timeout 200ms -> 1s (live)\n");
+	expect_diff("", S "{lmc: 1, sweep_interval: 1s}\n", STAGE_LIDS,
+		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].sweep_interval 10s -> 1s (live)\n");
 	expect_diff("", S "routing: {engines: [updn]}\n", STAGE_ROUTING,
 		    "subnets[0].routing.engines [minhop, updn] -> [updn] (routing)\n");
 	expect_diff("", S "hoq_life: 17\n", STAGE_PUSH, "subnets[0].hoq_life 18 -> 17 (push)\n");
@@ -672,6 +672,27 @@ test_diff(void **state)
 	expect_diff(S "{name: a, port: \"x:1\"}\n  - {name: b, port: \"y:1\"}\n",
 		    S "{name: a, port: \"x:1\"}\n", STAGE_RESTART,
 		    "subnets[1] b -> absent (restart)\n");
+}
+
+/* A reload takes on what it can; what needs a restart stays as it runs. */
+static void
+test_keep(void **state)
+{
+	struct config *old = parse_ok("state: /a/b\n" S "{m_key: 0x1, timeout: 1s, lmc: 0}\n");
+	struct config *fresh = parse_ok("state: /c/d\nlog: {level: info}\n" S
+					"{m_key: 0x2, timeout: 2s, lmc: 1}\n");
+
+	(void)state;
+	config_keep(fresh, old);
+	assert_string_equal(fresh->state, "/a/b");
+	assert_int_equal(fresh->log.level, LOG_L_INFO);
+	assert_int_equal(fresh->subnets[0].m_key, 1);
+	assert_int_equal(fresh->subnets[0].timeout, SEC(1));
+	assert_int_equal(fresh->subnets[0].lmc, 1);
+	config_free(old);
+	assert_string_equal(fresh->state, "/a/b");
+	assert_int_equal(config_diff(fresh, fresh, NULL, NULL), STAGE_NONE);
+	config_free(fresh);
 }
 
 /* An alias is what it names, wherever it stands. */
@@ -752,6 +773,7 @@ main(void)
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_print_golden),
 		cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_alias),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_reloads),
