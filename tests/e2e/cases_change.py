@@ -233,3 +233,61 @@ def test_light_sweep():
             need(extra <= 7, "six idle sweeps sent %d MADs beside SwitchInfo: %s" %
                  (extra, counter.lines()))
             m.stop()
+
+
+def test_trap():
+    """Without any light sweep a lost cable is noticed, by the notice of its switch."""
+    with running(extra="    sweep_interval: 0s\n") as (lab, m):
+        links = m.status()["links"]
+        end = trunk(lab)[0]
+        lab.console("Unlink " + console_end(end))
+        wait_for("one link less in weft status", lambda: m.status()["links"] == links - 1, PROVED)
+        m.process.wait_text(r"trap 128")
+        m.weft("wait", "--timeout", str(PROVED))
+        wait_for("new tables proved", lambda: proved(lab), PROVED)
+        need(m.json("check")["ok"], "weft check")
+
+
+def test_leaf():
+    """A leaf switch goes with its hosts, and comes back: LIDs as before."""
+    with running() as (lab, m):
+        before = proof.discover(lab)
+        hosts = m.status()["hosts"]
+        leaf = lab.net.cables[(lab.net.hosts()[5], 1)][0]
+        of_leaf = [h for h in lab.net.hosts() if lab.net.cables[(h, 1)][0] == leaf]
+        lab.console('Unlink "%s"' % leaf)
+        wait_for("its hosts to be gone", lambda: m.status()["hosts"] == hosts - len(of_leaf),
+                 PROVED)
+        m.weft("wait", "--timeout", str(PROVED))
+        wait_for("the rest proved", lambda: proved(lab), PROVED)
+        lab.console('ReLink "%s"' % leaf)
+        wait_for("its hosts to be back", lambda: m.status()["hosts"] == hosts, PROVED)
+        m.weft("wait", "--timeout", str(PROVED))
+        seen = wait_for("all proved", lambda: proved(lab), PROVED)
+        need(seen.ports == before.ports and seen.switches == before.switches, "LIDs moved")
+
+
+def errors(lab, switch, percent):
+    """The simulator looks at the port by which a MAD reaches its device: all of them, then."""
+    lab.console(*['Error "%s"[%d] %d' % (switch, p, percent)
+                  for p in range(lab.net.size[switch] + 1)])
+
+
+def test_silent_switch():
+    """A switch stops answering, but its links are up: it forwards, so its tables stay as they are
+    and stay in the proof; it is listed, and taken in again when it answers."""
+    with running() as (lab, m):
+        tables = proof.tables_only(proof.dump_tables(lab))
+        links = m.status()["links"]
+        mute = trunk(lab)[1][0]
+        errors(lab, mute, 100)
+        m.process.send(signal.SIGHUP)
+        wait_for("the silent switch to be listed", lambda: m.status()["silent"] == 1, PROVED)
+        st = m.status()
+        need(st["links"] == links, "%d links are left of %d" % (st["links"], links))
+        need(m.json("check")["ok"], "weft check with a silent switch")
+        errors(lab, mute, 0)
+        wait_for("it to be taken in again", lambda: m.status()["silent"] == 0, PROVED)
+        m.weft("wait", "--timeout", str(PROVED))
+        wait_for("all proved", lambda: proved(lab), PROVED)
+        need(proof.tables_only(proof.dump_tables(lab)) == tables, "the tables changed meanwhile")

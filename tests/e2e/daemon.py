@@ -10,10 +10,11 @@ import sys
 import cases_change
 import cases_judge
 import cases_neighbour
+import cases_plan
 import cases_start
 import lab as laboratory
 
-MODULES = (cases_judge, cases_change, cases_start, cases_neighbour)
+MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan)
 
 
 def cases():
