@@ -42,6 +42,13 @@ failure(struct subnet *s, const struct device *d, const char *fmt, ...)
 	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0, "%s %s", text, what);
 }
 
+/* Read the device when the push is repeated: perhaps it is another now than it was. */
+static void
+look_again(struct subnet *s, const struct device *d)
+{
+	map_set(&s->dirty, d->guid, 0);
+}
+
 /* The row that this step writes to a switch; NULL: none. */
 static struct plan_row *
 row_goal(const struct subnet *s, const struct device *d)
@@ -156,7 +163,7 @@ switch_info_diff(const struct device *d, const struct switchinfo *w)
 	uint32_t diff = (d->sw.linear_fdb_top != w->linear_fdb_top ? FIELD_FDB_TOP : 0) |
 			(d->sw.life_time != w->life_time ? FIELD_LIFE_TIME : 0);
 
-	return diff & ~d->ports[0].stubborn;
+	return diff & ~(d->ports[0].stubborn & ~FIELDS_FORWARDING);
 }
 
 static bool
@@ -315,20 +322,23 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		d->inflight++;
 		return true;
 	}
+	/* Its last cable went meanwhile. */
 	d->push_failed = true;
+	s->push.lost++;
+	look_again(s, d);
 	return false;
 }
 
 /*
  * Answers.
  */
+/* Of the fields that were set the port keeps these as they were. */
 static void
-tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t kept)
+tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t kept)
 {
 	struct live_port *p = &d->ports[n];
 
-	kept &= ~p->stubborn;
-	p->stubborn |= kept & ~(uint32_t)FIELD_STATE;
+	p->stubborn = (p->stubborn & ~set) | (kept & ~(uint32_t)FIELD_STATE);
 	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
 		if (kept & FIELDS_FORWARDING & 1u << bit && bit != 15)
 			failure(s, d, "port %u keeps another %s than was set", n,
@@ -352,7 +362,7 @@ port_info_set(struct subnet *s, struct device *d, const struct transact_result *
 		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
 	}
 	p->info = got;
-	tell_kept(s, d, n, push_port_kept(&got, &want, set));
+	tell_kept(s, d, n, set, push_port_kept(&got, &want, set));
 }
 
 static void
@@ -365,7 +375,7 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 		return;
 	portinfo_decode(&p->info, res->data);
 	/* It came up (or went) between being read and the change bit being cleared. */
-	if (live_port_up(p) != (p->peer != NULL))
+	if (n && live_port_up(p) != (p->peer != NULL))
 		subnet_want_device(s, d->guid);
 }
 
@@ -373,28 +383,46 @@ static void
 switch_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
 {
 	struct switchinfo want, got;
-	uint32_t set;
+	uint32_t set, kept;
 
 	switch_info_want(s, d, &want);
 	set = switch_info_diff(d, &want);
 	switchinfo_decode(&got, res->data);
 	d->sw = got;
 	d->sw.port_state_change = false;
-	set &= switch_info_diff(d, &want);
-	if (set & FIELD_FDB_TOP)
+	kept = set & switch_info_diff(d, &want);
+	if (kept & FIELD_FDB_TOP)
 		s->push.failed_tables++;
-	tell_kept(s, d, 0, set);
+	tell_kept(s, d, 0, set, kept);
+}
+
+/* The answer to a Set shows another table, where LIDs are in use. */
+static bool
+table_kept(const struct subnet *s, const struct device *d, const struct transact_result *res)
+{
+	const struct plan_row *goal = row_goal(s, d);
+	uint32_t at = res->attr_mod * LFT_BLOCK_LEN, top = s->push.plan->lids->top;
+	size_t len = top < at ? 0 : top - at + 1 < LFT_BLOCK_LEN ? top - at + 1 : LFT_BLOCK_LEN;
+
+	return goal && memcmp(goal->port + at, res->data, len);
 }
 
 static void
-table_answer(struct device *d, const struct transact_result *res, bool ok)
+table_answer(struct subnet *s, struct device *d, const struct transact_result *res)
 {
 	d->lft_inflight--;
-	if (!ok)
+	if (res->error || res->mad_status) {
 		d->lft_failed = true;
-	else if (res->method == MAD_GET && d->lft_read)
-		memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
-		       LFT_BLOCK_LEN);
+	} else if (res->method == MAD_GET) {
+		if (d->lft_read)
+			memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
+			       LFT_BLOCK_LEN);
+	} else if (table_kept(s, d, res)) {
+		d->lft_failed = true;
+		s->push.failed_tables++;
+		failure(s, d, "keeps another LinearForwardingTable than was set (block %u)",
+			res->attr_mod);
+	}
 }
 
 /* The device answered with an error status. */
@@ -431,7 +459,8 @@ lost(struct subnet *s, struct device *d, const struct transact_result *res)
 	if (!d->push_failed && res->error == ERR_TIMEOUT)
 		failure(s, d, "stopped answering while it was programmed");
 	d->push_failed = true;
-	subnet_want_device(s, d->guid);
+	s->push.lost++;
+	look_again(s, d);
 }
 
 static void
@@ -472,7 +501,7 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	d->inflight--;
 	if (res->attr_id == ATTR_LINEAR_FDB)
-		table_answer(d, res, !res->error && !res->mad_status);
+		table_answer(s, d, res);
 	if (res->error)
 		lost(s, d, res);
 	else if (res->mad_status)
@@ -578,6 +607,17 @@ packet_lifetime(const struct subnet *s)
 	return t < SEC(3) ? t : SEC(3);
 }
 
+/* A port that takes part does not forward as planned. */
+static bool
+port_fails(const struct live_port *p)
+{
+	uint32_t kept = p->stubborn & FIELDS_FORWARDING & ~(uint32_t)FIELD_FDB_TOP;
+
+	if (!p->number)
+		return kept;
+	return push_port_counts(p) && (p->info.state != PORT_ACTIVE || kept);
+}
+
 /* After the last step: ports that should be ACTIVE by now. */
 static void
 verify_ports(struct subnet *s)
@@ -585,18 +625,18 @@ verify_ports(struct subnet *s)
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		for (unsigned n = 1; n <= d->info.num_ports && !d->silent; n++) {
+		for (unsigned n = 0; n <= d->info.num_ports && !d->silent && !d->push_failed; n++) {
 			struct live_port *p = &d->ports[n];
 
-			if (d->push_failed || !push_port_counts(p) ||
-			    (p->info.state == PORT_ACTIVE &&
-			     !(p->stubborn & FIELDS_FORWARDING & ~(uint32_t)FIELD_FDB_TOP)))
+			if (!port_fails(p))
 				continue;
 			s->push.failed_ports++;
-			if (!s->push.first_failure[0])
+			/* The end that is behind holds the other one back. */
+			if (!s->push.first_failure[0] &&
+			    (!p->peer || p->info.state <= live_peer(p)->info.state))
 				failure(s, d, "port %u stays %s", n,
 					port_state_name(p->info.state));
-			subnet_want_device(s, d->guid);
+			look_again(s, d);
 		}
 	}
 }

@@ -143,7 +143,7 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 		diff |= diff_link(&p->info, want);
 	if (want->state != PORT_NO_CHANGE)
 		diff |= FIELD_STATE;
-	return diff & ~p->stubborn;
+	return diff & ~(p->stubborn & ~FIELDS_FORWARDING);
 }
 
 uint32_t

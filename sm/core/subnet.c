@@ -238,6 +238,12 @@ retry_delay(const struct subnet *s)
 	return d < RETRY_MAX ? d : RETRY_MAX;
 }
 
+static bool
+retry_due(const struct subnet *s)
+{
+	return s->push_incomplete && loop_now(s->env.loop) >= s->retry_at;
+}
+
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
 static void
 rest(struct subnet *s)
@@ -250,7 +256,9 @@ rest(struct subnet *s)
 		loop_timer_set(s->timer, s->conf->sweep_interval);
 	}
 	if (s->wanted != SWEEP_NONE || s->want_route)
-		loop_timer_set(s->soon, s->failures ? retry_delay(s) : settle_delay(s));
+		loop_timer_set(s->soon, settle_delay(s));
+	if (s->push_incomplete && s->role == ROLE_MASTER)
+		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
 }
@@ -264,6 +272,7 @@ begin(void *subnet)
 	if (s->stage != SUBNET_IDLE || !s->port || !s->port->up)
 		return;
 	loop_timer_cancel(s->soon);
+	loop_timer_cancel(s->retry);
 	loop_timer_cancel(s->timer);
 	if (kind == SWEEP_NONE)
 		kind = SWEEP_PARTIAL;
@@ -389,7 +398,7 @@ subnet_sweep_done(struct subnet *s)
 		}
 		set_role(s, ROLE_MASTER, "");
 	}
-	if (s->plan && !s->sweep.changed && !s->want_route && !s->push_incomplete &&
+	if (s->plan && !s->sweep.changed && !s->want_route && !retry_due(s) &&
 	    !s->first_master_sweep) {
 		finish_sweep(s, false);
 		reroute_answer(s, 0, "nothing has changed");
@@ -535,11 +544,11 @@ push_verdict(struct subnet *s)
 {
 	const struct push *p = &s->push;
 
-	s->push_incomplete = p->failed_tables || p->failed_ports || p->refused;
+	s->push_incomplete = p->failed_tables || p->failed_ports || p->refused || p->lost;
 	s->failures = s->push_incomplete ? s->failures + 1 : 0;
+	s->retry_at = loop_now(s->env.loop) + retry_delay(s);
 	if (p->failed_tables) {
 		not_up(s, "tables could not be written: %s", p->first_failure);
-		s->wanted = s->wanted < SWEEP_LIGHT ? SWEEP_LIGHT : s->wanted;
 		return;
 	}
 	s->up = true;
@@ -599,6 +608,7 @@ lose_everything(struct subnet *s)
 {
 	loop_timer_cancel(s->timer);
 	loop_timer_cancel(s->soon);
+	loop_timer_cancel(s->retry);
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	s->stage = SUBNET_WAITING;
@@ -717,6 +727,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	s->soon = loop_timer_new(env->loop, begin, s);
+	s->retry = loop_timer_new(env->loop, begin, s);
 	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
@@ -746,6 +757,7 @@ subnet_free(struct subnet *s)
 	port_close(s->port);
 	loop_timer_free(s->timer);
 	loop_timer_free(s->soon);
+	loop_timer_free(s->retry);
 	loop_timer_free(s->level_timer);
 	loop_timer_free(s->drain_timer);
 	plan_unref(s->push.plan);
@@ -790,6 +802,7 @@ void
 subnet_sweep(struct subnet *s)
 {
 	s->failures = 0;
+	s->retry_at = 0;
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 

@@ -120,6 +120,7 @@ struct push {
 	uint32_t failed_tables;		/* LFT or LinearFDBTop Sets refused or lost */
 	uint32_t failed_ports;		/* ports that do not forward as planned */
 	uint32_t refused;		/* Sets answered with an error status */
+	uint32_t lost;			/* requests that were never answered */
 	char first_failure[300];	/* one sentence */
 };
 
@@ -181,8 +182,10 @@ struct subnet {
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
+	monotime retry_at;		/* an incomplete push is not repeated before, unless routing runs */
 	struct loop_timer *timer;	/* light sweeps, standby polls */
 	struct loop_timer *soon;	/* collects events into one sweep; back-off */
+	struct loop_timer *retry;	/* repeats an incomplete push */
 	struct loop_timer *level_timer;	/* opens levels that make no progress */
 	struct loop_timer *drain_timer;	/* packet lifetime */
 
