@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the plan must hold: LIDs that were there before, LMC, the share of slow and parallel cables."""
+"""What the plan must hold: LIDs of before, LMC, the share of slow and of parallel cables."""
 import collections
 import contextlib
 import re
