@@ -306,6 +306,8 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		p->pkey0 = 0;
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
+		p->device->relinked = true;
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) || bounced ||

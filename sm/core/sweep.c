@@ -370,7 +370,7 @@ start_device(struct subnet *s, struct device *d)
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 	bool dirty = map_get(&s->dirty, d->guid) != MAP_NONE;
 
-	d->suspect = d->retried = d->answered = d->busy = false;
+	d->suspect = d->retried = d->answered = d->busy = d->relinked = false;
 	device_forget_wants(d);
 	if (s->sweep.kind == SWEEP_HEAVY)
 		return;
@@ -499,7 +499,7 @@ drop_stale_links(struct subnet *s, struct device *d)
 	}
 }
 
-/* None of its links carries traffic: it was reset, or it never had tables. */
+/* Links came up and none carries traffic: it was reset. */
 static bool
 lft_forgotten(const struct device *d)
 {
@@ -514,7 +514,7 @@ forget_tables(struct subnet *s, struct device *d)
 {
 	if (d->info.node_type != NODE_SWITCH || d->silent || !d->lft)
 		return;
-	if (d->lft_trusted && lft_forgotten(d)) {
+	if (d->lft_trusted && d->relinked && lft_forgotten(d)) {
 		d->lft_trusted = false;
 		s->sweep.changed = true;
 	}

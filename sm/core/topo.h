@@ -97,6 +97,7 @@ struct device {
 	uint8_t level;			/* distance under which it is counted */
 	uint8_t failures;		/* sweeps in a row that it was silent in */
 	monotime retry_after;		/* silent: not asked before this time */
+	bool relinked;			/* a port came to INIT in this sweep */
 	bool suspect;			/* a request timed out in this sweep */
 	bool retried;			/* and was repeated over another path */
 	bool silent;			/* does not answer; kept for what it forwards */
