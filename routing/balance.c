@@ -40,6 +40,7 @@
 #define FLOW_MAX ((1u << 26) - 1)		/* flows saturate: sums must fit into a key */
 #define HEAP_EDGES 6		/* a heap pays from so many edges of a switch on, */
 #define HEAP_LIDS 6		/* and so many LIDs of a tree */
+#define COLUMNS 64		/* LIDs between two visits to the rows */
 #define BATCH 16		/* trees built at a time */
 
 /* One kind of LIDs: loads are counted for each by itself. */
@@ -75,8 +76,9 @@ struct balance {
 	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
 	uint32_t *ones;			/* by switch: 1, its management port */
 	uint8_t *out;			/* by edge: its out port */
-	uint8_t **cell;			/* by switch: entries of its row; silent ones share `waste` */
-	struct plan_row *waste;		/* what is written for silent switches */
+	uint8_t *columns;		/* entries of the latest LIDs: COLUMNS by nswitches */
+	uint16_t column_lid[COLUMNS];	/* which LIDs */
+	unsigned ncolumns;		/* how many */
 	uint8_t *exits;			/* by switch: exits of the present LID */
 	uint8_t *tree_exits;		/* those that exit_tree was built for */
 	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
@@ -187,12 +189,9 @@ balance_init(struct balance *b)
 	b->sources = levels_hosts(f);
 	b->key = mem_array(f->nswitches, sizeof(*b->key));
 	b->ones = mem_array(f->nswitches, sizeof(*b->ones));
-	b->cell = mem_array(f->nswitches, sizeof(*b->cell));
-	b->waste = plan_row_new(b->in->lids->top);
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+	b->columns = mem_array(f->nswitches, COLUMNS);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		b->ones[sw] = 1;
-		b->cell[sw] = b->rows[sw] ? b->rows[sw]->port : b->waste->port;
-	}
 	b->heap = mem_array(f->nedges, sizeof(*b->heap));
 	b->heap_tree = mem_array(f->nswitches, sizeof(*b->heap_tree));
 	b->turn = mem_array(f->nswitches, sizeof(*b->turn));
@@ -228,8 +227,7 @@ balance_done(struct balance *b)
 	mem_free(b->heap);
 	mem_free(b->heap_tree);
 	mem_free(b->ones);
-	mem_free(b->cell);
-	plan_row_unref(b->waste);
+	mem_free(b->columns);
 	mem_free(b->inflow);
 	mem_free(b->out);
 	mem_free(b->exits);
@@ -513,6 +511,34 @@ add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
 	y->after[e] += step;
 }
 
+/* Rows are far apart in memory: entries are gathered LID by LID and go to the rows many at a time. */
+static void
+flush_columns(struct balance *b)
+{
+	uint32_t n = b->f->nswitches;
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		uint8_t *port = b->rows[sw] ? b->rows[sw]->port : NULL;
+
+		for (unsigned i = 0; port && i < b->ncolumns; i++)
+			port[b->column_lid[i]] = b->columns[(size_t)i * n + sw];
+	}
+	b->ncolumns = 0;
+}
+
+static uint8_t *
+next_column(struct balance *b, uint16_t lid)
+{
+	uint8_t *column;
+
+	if (b->ncolumns == COLUMNS)
+		flush_columns(b);
+	column = &b->columns[(size_t)b->ncolumns * b->f->nswitches];
+	b->column_lid[b->ncolumns++] = lid;
+	memset(column, LFT_NO_PORT, b->f->nswitches);
+	return column;
+}
+
 /* Count the entries and write them. Any switch's packets to a switch count, of those to a host only
  * other hosts' do. */
 static void
@@ -522,8 +548,7 @@ count_all(struct balance *b, const struct placing *p)
 	const uint32_t *sources = p->it->out ? b->sources : b->ones;
 	uint32_t *inflow = b->inflow, *entries = p->y->entries;
 	const uint8_t *out = b->out;
-	uint8_t *const *cell = b->cell;
-	uint16_t lid = p->it->lid;
+	uint8_t *column = next_column(b, p->it->lid);
 
 	for (uint32_t i = p->t->n; i-- > 1;) {
 		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = choice[sw];
@@ -536,10 +561,10 @@ count_all(struct balance *b, const struct placing *p)
 			e = place_unused(b, p, i);
 		}
 		entries[e] += step[e];
-		cell[sw][lid] = out[e];
+		column[sw] = out[e];
 	}
 	inflow[p->it->home] = 0;
-	cell[p->it->home][lid] = p->it->out;
+	column[p->it->home] = p->it->out;
 }
 
 static void
@@ -550,6 +575,8 @@ place(struct balance *b, const struct balance_tree *t, const struct item *it)
 		.previous = same_owner(b, it->lid) ? b->in->previous->rows : NULL,
 	};
 
+	if (it->offset)
+		flush_columns(b);		/* overlap() reads rows */
 	choose_all(b, &p);
 	count_all(b, &p);
 }
@@ -739,6 +766,7 @@ balance_rows(const struct engine_input *in, struct engine_output *out,
 		}
 	else
 		place_all(&b, items, len, in->options ? in->options->threads : 0);
+	flush_columns(&b);
 	mem_free(items);
 	balance_done(&b);
 }

@@ -22,6 +22,8 @@
  * switch's entry. With lanes the packets are followed from their sources, because the lane of a
  * link depends on how a packet came there.
  */
+#define BLOCK 64u	/* LIDs whose entries are gathered at a time */
+
 enum fate {
 	UNKNOWN,
 	WALKING,	/* on the way that is followed just now */
@@ -52,6 +54,8 @@ struct scratch {
 	uint16_t *hops;		/* by switch: switches on the way, itself included */
 	uint32_t *next;		/* by switch: edge taken, FABRIC_NONE */
 	uint32_t *stack;	/* switches on the way followed */
+	uint8_t *columns;	/* entries of BLOCK LIDs: by LID, then switch */
+	uint32_t block;		/* first of these LIDs; none: above all LIDs */
 	uint8_t *lost;		/* by switch: some LID of the present port is not reached from it */
 	uint8_t *near;		/* by switch: it can reach the present LID; only with silent switches */
 	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port; likewise */
@@ -60,11 +64,9 @@ struct scratch {
 	uint32_t walk;		/* number of the present walk */
 };
 
-/* A switch as the walk needs it, in one cache line. */
+/* A switch as the walk needs it. */
 struct hop {
-	const uint8_t *row;		/* its table */
 	const uint32_t *edge_at;	/* by port number: edge that leaves there */
-	uint32_t len;			/* entries of the table */
 	uint32_t part;			/* connected component */
 	uint8_t nports;			/* its ports */
 	bool silent;			/* it forwards as it is known to, whatever we wish */
@@ -139,23 +141,39 @@ note_fault(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate)
 	t->fault = fate;
 }
 
+/* Rows are far apart in memory: they are visited once for many LIDs. Returns the LID's column. */
+static const uint8_t *
+read_column(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	uint32_t n = c->f->nswitches, first = lid / BLOCK * BLOCK;
+
+	if (s->block != first) {
+		s->block = first;
+		for (uint32_t sw = 0; sw < n; sw++)
+			for (uint32_t i = 0; i < BLOCK; i++)
+				s->columns[(size_t)i * n + sw] = plan_row_port(c->in->rows[sw], first + i);
+	}
+	return &s->columns[(size_t)(lid - first) * n];
+}
+
 /* Where all switches send a LID: next[], and fate[] where that ends a way. */
 static void
 read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {
 	const struct plan_dest *d = &c->in->lids->dest[lid];
+	const uint8_t *column = read_column(c, s, lid);
 	const struct hop *hops = c->hops;
 	uint32_t *next = s->next;
 	uint8_t *fates = s->fate;
 
 	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
-		uint8_t out = lid < hops[sw].len ? hops[sw].row[lid] : LFT_NO_PORT;
+		uint8_t out = column[sw];
 		uint32_t e = out <= hops[sw].nports ? hops[sw].edge_at[out] : FABRIC_NONE;
 
 		next[sw] = e;
 		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
 	}
-	if (plan_row_port(c->in->rows[d->sw], lid) == d->out) {
+	if (column[d->sw] == d->out) {
 		next[d->sw] = FABRIC_NONE;
 		fates[d->sw] = ARRIVES;
 	}
@@ -479,10 +497,8 @@ list_hops(struct checker *c)
 	c->hops = mem_array(c->f->nswitches, sizeof(*c->hops));
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 		const struct fabric_node *n = fabric_switch_node(c->f, sw);
-		const struct plan_row *row = c->in->rows[sw];
 
 		c->hops[sw] = (struct hop){
-			.row = row ? row->port : NULL, .len = row ? row->len : 0,
 			.edge_at = &c->channels.edge_at[n->first_port], .part = c->part[sw],
 			.nports = n->nports, .silent = n->flags & FABRIC_NODE_SILENT,
 		};
@@ -502,6 +518,8 @@ scratch_init(struct scratch *s, const struct checker *c)
 	s->stack = mem_array(n, sizeof(*s->stack));
 	s->lost = mem_array(n, 1);
 	s->near = mem_array(n, 1);
+	s->columns = mem_array(n, BLOCK);
+	s->block = UINT32_MAX;
 	s->apart = mem_array(n, 1);
 	if (c->channels.lanes == 1)
 		return;
@@ -539,6 +557,7 @@ checker_free(struct checker *c)
 		mem_free(c->scratch[i].stack);
 		mem_free(c->scratch[i].lost);
 		mem_free(c->scratch[i].near);
+		mem_free(c->scratch[i].columns);
 		mem_free(c->scratch[i].apart);
 		mem_free(c->scratch[i].stamp);
 		mem_free(c->scratch[i].work);
