@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/levels.h"
-#include "routing/pick.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -38,8 +37,6 @@
 #define KEY_LOAD_SHIFT (3 * KEY_LABEL_BITS)	/* place of the flows in a key, above three labels */
 #define KEY_LOAD_MAX ((uint64_t)1 << 27)
 #define FLOW_MAX ((1u << 26) - 1)		/* flows saturate: sums must fit into a key */
-#define HEAP_EDGES 6		/* a heap pays from so many edges of a switch on, */
-#define HEAP_LIDS 6		/* and so many LIDs of a tree */
 #define COLUMNS 64		/* LIDs between two visits to the rows */
 #define BATCH 16		/* trees built at a time */
 
@@ -70,8 +67,6 @@ struct balance {
 	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
 	uint64_t *key;			/* by switch: worth of its way to the present destination */
 	struct turn *turn;		/* by switch */
-	struct pick *heap;		/* by place in the present tree's edge[] */
-	uint32_t *heap_tree;		/* by switch: serial number of the tree of its heap */
 	uint32_t *choice;		/* by switch: edge chosen for the present destination */
 	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
 	uint32_t *ones;			/* by switch: 1, its management port */
@@ -95,14 +90,7 @@ struct item {
 	uint8_t out;		/* port at the home switch, 0: the switch itself */
 	uint8_t offset;		/* within the LIDs of one port */
 	uint32_t serial;	/* place in the list, from 1 */
-	uint32_t run;		/* LIDs from here on that share its tree */
 };
-
-static bool
-same_tree(const struct item *a, const struct item *b)
-{
-	return a->home == b->home && !a->out == !b->out;
-}
 
 static void
 tree_init(struct balance_tree *t, const struct fabric *f)
@@ -192,8 +180,6 @@ balance_init(struct balance *b)
 	b->columns = mem_array(f->nswitches, COLUMNS);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		b->ones[sw] = 1;
-	b->heap = mem_array(f->nedges, sizeof(*b->heap));
-	b->heap_tree = mem_array(f->nswitches, sizeof(*b->heap_tree));
 	b->turn = mem_array(f->nswitches, sizeof(*b->turn));
 	b->choice = mem_array(f->nswitches, sizeof(*b->choice));
 	b->inflow = mem_array(f->nswitches, sizeof(*b->inflow));
@@ -224,8 +210,6 @@ balance_done(struct balance *b)
 	mem_free(b->key);
 	mem_free(b->choice);
 	mem_free(b->turn);
-	mem_free(b->heap);
-	mem_free(b->heap_tree);
 	mem_free(b->ones);
 	mem_free(b->columns);
 	mem_free(b->inflow);
@@ -308,45 +292,6 @@ choose(const struct balance *b, const struct tally *y, const uint32_t *edge, con
 	}
 	*worth = best_key;
 	return best;
-}
-
-/*
- * The same with memory, for trees of several LIDs. Loads and flows grow only, so what a candidate was
- * worth when last looked at is a lower bound, and the first of the heap is the best one if it is
- * still worth as much. (Keys of switches may fall now and then, where they choose anew; a candidate
- * that became better so is found when its turn comes.)
- */
-static uint32_t
-choose_again(struct balance *b, const struct tally *y, const struct balance_tree *t, uint32_t i,
-	     uint64_t *worth)
-{
-	uint32_t first = t->first[i], len = t->first[i + 1] - first, sw = t->order[i];
-	struct pick *heap = &b->heap[first];
-
-	if (b->heap_tree[sw] != t->serial) {
-		b->heap_tree[sw] = t->serial;
-		for (uint32_t k = 0; k < len; k++) {
-			uint32_t e = t->edge[first + k];
-
-			heap[k] = (struct pick){ edge_key(y, b->key, e, b->to[e]), y->after[e], e };
-		}
-		pick_order(heap, len);
-	}
-	for (;;) {
-		struct pick now = { .edge = heap[0].edge };
-
-		now.after = y->after[now.edge];
-		now.key = edge_key(y, b->key, now.edge, b->to[now.edge]);
-		*worth = now.key;
-		if (!pick_before(&heap[0], &now)) {
-			heap[0] = now;
-			return now.edge;
-		}
-		heap[0] = now;
-		pick_sink(heap, len, 0);
-		if (heap[0].edge == now.edge)
-			return now.edge;
-	}
 }
 
 /* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
@@ -474,10 +419,7 @@ choose_all(struct balance *b, const struct placing *p)
 		uint32_t sw = order[i], e;
 		uint64_t worth;
 
-		if (end - edge >= HEAP_EDGES && t->lids >= HEAP_LIDS)
-			e = choose_again(b, p->y, t, i, &worth);
-		else
-			e = choose(b, p->y, edge, end, &worth);
+		e = choose(b, p->y, edge, end, &worth);
 		if (!plain) {
 			e = choose_otherwise(b, p, sw, edge, end, e);
 			worth = edge_key(p->y, key, e, b->to[e]);
@@ -511,7 +453,7 @@ add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
 	y->after[e] += step;
 }
 
-/* Rows are far apart in memory: entries are gathered LID by LID and go to the rows many at a time. */
+/* Rows are far apart in memory: entries are gathered LID by LID and go to them many at a time. */
 static void
 flush_columns(struct balance *b)
 {
@@ -586,7 +528,6 @@ build_tree(const struct balance *b, const struct item *it, const uint8_t *exits,
 	   struct balance_tree *t)
 {
 	t->serial = it->serial;
-	t->lids = it->run;
 	if (it->out)
 		b->trees->hosts(b->trees->hosts_arg, it->home, exits, t);
 	else
@@ -645,6 +586,12 @@ struct step {
 	struct batch *next;		/* its trees are to be built */
 };
 
+static bool
+same_tree(const struct item *a, const struct item *b)
+{
+	return a->home == b->home && !a->out == !b->out;
+}
+
 static void
 place_batch(struct balance *b, const struct item *items, const struct batch *batch)
 {
@@ -698,14 +645,11 @@ list_items(const struct plan_lids *lids, uint32_t *len)
 		const struct plan_dest *d = &lids->dest[lid];
 
 		if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE)
-			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset, 0, 1 };
+			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset, 0 };
 	}
 	qsort(items, *len, sizeof(*items), item_cmp);
-	for (uint32_t i = *len; i-- > 0;) {
+	for (uint32_t i = 0; i < *len; i++)
 		items[i].serial = i + 1;
-		if (i + 1 < *len && same_tree(&items[i], &items[i + 1]))
-			items[i].run = items[i + 1].run + 1;
-	}
 	return items;
 }
 

@@ -17,7 +17,6 @@ struct balance_tree {
 	uint32_t *edge;		/* fabric edge indices, each towards a switch that is nearer */
 	uint8_t *mark;		/* by switch: the engine's own scratch */
 	uint32_t serial;	/* the balancer's: tells trees apart */
-	uint32_t lids;		/* the balancer's: how many LIDs use it */
 };
 
 #define BALANCE_FAR UINT16_MAX
