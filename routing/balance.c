@@ -3,94 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/levels.h"
+#include "routing/place.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
 /*
- * The balancer. LIDs are placed one after the other, host LIDs in order of (home switch, port) and
- * then the switches' own, the two counted apart. For one LID all switches choose, nearest to the
- * destination first, among the edges that the engine's tree offers:
+ * The balancer: from trees to tables. LIDs are placed one after the other, hosts' LIDs in order of
+ * (home switch, port) and then the switches' own, the two counted apart; place.c makes the choice.
+ * Where switches are silent the ways to a LID are those that their tables leave.
  *
- *  1. the edge with the least load after the choice. The load counts destinations whose packets
- *     really cross the edge, weighted by the data rate: a link at a quarter of the speed is as
- *     full with a quarter of them;
- *  2. of these the one where the edge and the onward way carry the fewest flows (host to host) in
- *     sum, weighted likewise;
- *  3. of these the one with the least label along that way, nearest to the destination first, so
- *     that all switches agree on the same way in. On an intact fat tree this makes each host's
- *     packets meet in one top switch, and neighbouring hosts in different ones, which is what
- *     D-mod-K does in closed form (Zahavi, JPDC 2012).
- *
- * Then all is counted, from the far end inwards. A switch where no host's packets to the LID come
- * by needs an entry all the same (its own port sends); that one goes where the fewest entries of
- * any kind are, and disturbs no count but that.
- *
- * A port that the previous plan used for the LID is kept where it is still offered and carries at
- * most one destination more than the least loaded one would. The further LIDs of a port (LMC) avoid
- * the next switches and links of its earlier ones before they look at load.
- *
- * Trees are built in parallel, the choice is made in one thread in a fixed order: the tables do
- * not depend on the number of threads.
+ * Trees grow in parallel, while one thread places the LIDs of those that are ready, in a fixed
+ * order: the tables do not depend on the number of threads.
  */
-#define LOAD_UNIT 32u		/* load of one destination on the fastest link */
-#define KEY_LABEL_BITS LEVELS_LABEL_BITS
-#define KEY_LOAD_SHIFT (3 * KEY_LABEL_BITS)	/* place of the flows in a key, above three labels */
-#define KEY_LOAD_MAX ((uint64_t)1 << 27)
-#define FLOW_MAX ((1u << 26) - 1)		/* flows saturate: sums must fit into a key */
-#define COLUMNS 64		/* LIDs between two visits to the rows */
-#define BATCH 16		/* trees built at a time */
-
-/* One kind of LIDs: loads are counted for each by itself. */
-struct tally {
-	uint32_t *after;	/* by edge: its load if one more destination took it */
-	uint32_t *flow;		/* by edge: flows that cross it, times fastest rate / rate */
-	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
-};
-
-/* Whose turn it is among the edges of a switch that no host's packets use. */
-struct turn {
-	uint32_t tree;		/* serial number of the tree that the rest is about */
-	uint32_t next;		/* place in its list of edges */
-	uint32_t least;		/* fewest entries of an edge, after the choice, when last looked */
-};
-
-struct balance {
-	const struct engine_input *in;	/* what is routed */
-	const struct fabric *f;		/* in->fabric */
-	struct plan_row **rows;		/* by switch; NULL: silent, not ours to fill */
-	const struct balance_trees *trees;	/* the engine's */
-	uint32_t *to;			/* by edge: switch it leads to */
-	uint32_t *step;			/* by edge: load that one destination adds */
-	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
-	uint16_t *label;		/* by switch */
-	uint32_t *sources;		/* by switch: hosts' ports on it */
-	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
-	uint64_t *key;			/* by switch: worth of its way to the present destination */
-	struct turn *turn;		/* by switch */
-	uint32_t *choice;		/* by switch: edge chosen for the present destination */
-	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
-	uint32_t *ones;			/* by switch: 1, its management port */
-	uint8_t *out;			/* by edge: its out port */
-	uint8_t *columns;		/* entries of the latest LIDs: COLUMNS by nswitches */
-	uint16_t column_lid[COLUMNS];	/* which LIDs */
-	unsigned ncolumns;		/* how many */
-	uint8_t *exits;			/* by switch: exits of the present LID */
-	uint8_t *tree_exits;		/* those that exit_tree was built for */
-	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
-	uint32_t exit_home;		/* home switch of exit_tree, FABRIC_NONE */
-	bool exit_hosts;		/* exit_tree is one for hosts' LIDs */
-	struct tally hosts;		/* for LIDs of channel adapters */
-	struct tally switches;		/* for LIDs of switches */
-	bool any_fixed;			/* there are silent switches */
-};
-
-struct item {
-	uint32_t home;		/* switch index */
-	uint16_t lid;
-	uint8_t out;		/* port at the home switch, 0: the switch itself */
-	uint8_t offset;		/* within the LIDs of one port */
-	uint32_t serial;	/* place in the list, from 1 */
-};
+#define BATCH 16	/* trees built at a time */
 
 static void
 tree_init(struct balance_tree *t, const struct fabric *f)
@@ -145,7 +70,7 @@ measure_edges(struct balance *b)
 
 			b->to[e] = f->edges[e].to;
 			b->out[e] = f->edges[e].out;
-			b->step[e] = (uint32_t)(((uint64_t)fastest * LOAD_UNIT + rate / 2) / rate);
+			b->step[e] = (uint32_t)(((uint64_t)fastest * PLACE_LOAD_UNIT + rate / 2) / rate);
 			b->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
 		}
 }
@@ -177,7 +102,7 @@ balance_init(struct balance *b)
 	b->sources = levels_hosts(f);
 	b->key = mem_array(f->nswitches, sizeof(*b->key));
 	b->ones = mem_array(f->nswitches, sizeof(*b->ones));
-	b->columns = mem_array(f->nswitches, COLUMNS);
+	b->columns = mem_array(f->nswitches, PLACE_COLUMNS);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		b->ones[sw] = 1;
 	b->turn = mem_array(f->nswitches, sizeof(*b->turn));
@@ -220,307 +145,6 @@ balance_done(struct balance *b)
 	tally_free(&b->switches);
 	if (b->any_fixed)
 		tree_free(&b->exit_tree);
-}
-
-/* The edge that the previous plan used at `sw` for a LID of the same owner; FABRIC_NONE. */
-static uint32_t
-previous_edge(const struct balance *b, uint32_t sw, const struct plan_row *row, uint16_t lid)
-{
-	const struct fabric_node *n = fabric_switch_node(b->f, sw);
-	uint8_t out = plan_row_port(row, lid);
-
-	return out <= n->nports ? b->edge_at[n->first_port + out] : FABRIC_NONE;
-}
-
-/* Did the LID belong to the same port before? */
-static bool
-same_owner(const struct balance *b, uint16_t lid)
-{
-	const struct plan *prev = b->in->previous;
-	uint32_t now = b->in->lids->dest[lid].port;
-
-	if (!b->prev_sw || lid > prev->lids->top || prev->lids->dest[lid].port == FABRIC_NONE)
-		return false;
-	return prev->fabric->ports[prev->lids->dest[lid].port].guid == b->f->ports[now].guid;
-}
-
-/* How much of an edge the earlier LIDs of the same port use already. */
-static unsigned
-overlap(const struct balance *b, uint32_t sw, uint32_t e, const struct item *it)
-{
-	unsigned n = 0;
-
-	for (uint8_t k = 1; k <= it->offset; k++) {
-		uint32_t other = previous_edge(b, sw, b->rows[sw], (uint16_t)(it->lid - k));
-
-		if (other != FABRIC_NONE)
-			n += (b->to[other] == b->to[e]) + (other == e);
-	}
-	return n;
-}
-
-/* What speaks against an edge when loads are equal: flows there and onwards, then labels. */
-static inline uint64_t
-edge_key(const struct tally *y, const uint64_t *key, uint32_t e, uint32_t to)
-{
-	return key[to] + ((uint64_t)y->flow[e] << KEY_LOAD_SHIFT);
-}
-
-/* *worth: what choose_all() keeps of the choice. */
-static inline uint32_t
-choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
-       uint64_t *worth)
-{
-	const uint32_t *after = y->after, *to = b->to;
-	const uint64_t *key = b->key;
-	uint32_t best = *edge++, best_after = after[best];
-	uint64_t best_key = edge_key(y, key, best, to[best]);
-
-	for (; edge < end; edge++) {
-		uint32_t e = *edge;
-		uint64_t k;
-
-		if (after[e] > best_after)
-			continue;
-		k = edge_key(y, key, e, to[e]);
-		if (after[e] < best_after || k < best_key ||
-		    (k == best_key && y->entries[e] < y->entries[best])) {
-			best = e;
-			best_after = after[e];
-			best_key = k;
-		}
-	}
-	*worth = best_key;
-	return best;
-}
-
-/* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
-static uint32_t
-choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge,
-	     const uint32_t *end, uint32_t sw, const struct item *it)
-{
-	uint32_t best = FABRIC_NONE;
-	unsigned best_overlap = UINT32_MAX;
-	uint64_t worth;
-
-	for (; edge < end; edge++) {
-		uint32_t e = *edge, pair[2] = { best, e };
-		unsigned n = overlap(b, sw, e, it);
-
-		if (n < best_overlap)
-			best = e;
-		else if (n == best_overlap)
-			best = choose(b, y, pair, pair + 2, &worth);
-		else
-			continue;
-		best_overlap = n;
-	}
-	return best;
-}
-
-/* One LID while it is placed. */
-struct placing {
-	const struct item *it;			/* the LID */
-	const struct balance_tree *t;		/* ways to it */
-	struct tally *y;			/* where it counts */
-	struct plan_row *const *previous;	/* rows that it had; NULL: it is new */
-};
-
-/*
- * For a switch that only its own port sends by: an edge with the fewest entries. As long as the
- * tree is the same, the least number can only rise, and the edge behind the last one chosen is the
- * most likely to have it, so that the search mostly ends at once.
- */
-static uint32_t
-choose_unused(struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
-	      uint32_t len)
-{
-	const uint32_t *entries = p->y->entries, *step = b->step;
-	struct turn *turn = &b->turn[sw];
-	uint32_t best = 0, best_entries = UINT32_MAX;
-
-	if (turn->tree != p->t->serial)
-		*turn = (struct turn){ .tree = p->t->serial };
-	for (uint32_t i = 0, at = turn->next < len ? turn->next : 0; i < len; i++) {
-		uint32_t n = entries[edge[at]] + step[edge[at]];
-
-		if (n < best_entries) {
-			best = at;
-			best_entries = n;
-			if (n <= turn->least)
-				break;
-		}
-		if (++at == len)
-			at = 0;
-	}
-	turn->least = best_entries;
-	turn->next = best + 1;
-	return edge[best];
-}
-
-/* Keep the previous edge if it is offered and its load at most one destination more. */
-static uint32_t
-keep(const struct balance *b, const uint32_t *load, const uint32_t *edge, const uint32_t *end,
-     uint32_t best, uint32_t old)
-{
-	if (old == best || old == FABRIC_NONE || load[old] > load[best] + b->step[old])
-		return best;
-	for (; edge < end; edge++)
-		if (*edge == old)
-			return old;
-	return best;
-}
-
-/* The key of a switch from the worth of its choice. */
-static inline uint64_t
-way_key(uint64_t worth, uint64_t label, unsigned dist)
-{
-	if (worth >> KEY_LOAD_SHIFT > KEY_LOAD_MAX)
-		worth = KEY_LOAD_MAX << KEY_LOAD_SHIFT |
-			(worth & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1));
-	if (dist <= 3)
-		worth |= label << (KEY_LABEL_BITS * (3 - dist));
-	return worth;
-}
-
-static uint32_t
-old_edge(const struct balance *b, const struct placing *p, uint32_t sw)
-{
-	if (!p->previous || b->prev_sw[sw] == FABRIC_NONE)
-		return FABRIC_NONE;
-	return previous_edge(b, sw, p->previous[b->prev_sw[sw]], p->it->lid);
-}
-
-/* Where the plain choice is not the last word. */
-static uint32_t
-choose_otherwise(const struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
-		 const uint32_t *end, uint32_t e)
-{
-	if (p->it->offset)
-		e = choose_apart(b, p->y, edge, end, sw, p->it);
-	if (p->previous)
-		e = keep(b, p->y->after, edge, end, e, old_edge(b, p, sw));
-	return e;
-}
-
-static void
-choose_all(struct balance *b, const struct placing *p)
-{
-	const struct balance_tree *t = p->t;
-	const uint32_t *order = t->order, *first = t->first, *list = t->edge;
-	const uint16_t *dist = t->dist, *label = b->label;
-	bool plain = !p->it->offset && !p->previous;
-	uint32_t *choice = b->choice;
-	uint64_t *key = b->key;
-
-	key[p->it->home] = 0;
-	for (uint32_t i = 1, n = t->n; i < n; i++) {
-		const uint32_t *edge = &list[first[i]], *end = &list[first[i + 1]];
-		uint32_t sw = order[i], e;
-		uint64_t worth;
-
-		e = choose(b, p->y, edge, end, &worth);
-		if (!plain) {
-			e = choose_otherwise(b, p, sw, edge, end, e);
-			worth = edge_key(p->y, key, e, b->to[e]);
-		}
-		choice[sw] = e;
-		key[sw] = way_key(worth, label[sw], dist[sw]);
-	}
-}
-
-/* An entry that no host's packets use. */
-static uint32_t
-place_unused(struct balance *b, const struct placing *p, uint32_t i)
-{
-	const uint32_t *edge = &p->t->edge[p->t->first[i]], *end = &p->t->edge[p->t->first[i + 1]];
-	uint32_t sw = p->t->order[i], e = b->choice[sw];
-
-	if (end - edge > 1 && !p->it->offset) {
-		e = choose_unused(b, p, sw, edge, (uint32_t)(end - edge));
-		if (p->previous)
-			e = keep(b, p->y->entries, edge, end, e, old_edge(b, p, sw));
-	}
-	return e;
-}
-
-static inline void
-add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
-{
-	uint64_t flow = y->flow[e] + (uint64_t)inflow * step / LOAD_UNIT;
-
-	y->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
-	y->after[e] += step;
-}
-
-/* Rows are far apart in memory: entries are gathered LID by LID and go to them many at a time. */
-static void
-flush_columns(struct balance *b)
-{
-	uint32_t n = b->f->nswitches;
-
-	for (uint32_t sw = 0; sw < n; sw++) {
-		uint8_t *port = b->rows[sw] ? b->rows[sw]->port : NULL;
-
-		for (unsigned i = 0; port && i < b->ncolumns; i++)
-			port[b->column_lid[i]] = b->columns[(size_t)i * n + sw];
-	}
-	b->ncolumns = 0;
-}
-
-static uint8_t *
-next_column(struct balance *b, uint16_t lid)
-{
-	uint8_t *column;
-
-	if (b->ncolumns == COLUMNS)
-		flush_columns(b);
-	column = &b->columns[(size_t)b->ncolumns * b->f->nswitches];
-	b->column_lid[b->ncolumns++] = lid;
-	memset(column, LFT_NO_PORT, b->f->nswitches);
-	return column;
-}
-
-/* Count the entries and write them. Any switch's packets to a switch count, of those to a host only
- * other hosts' do. */
-static void
-count_all(struct balance *b, const struct placing *p)
-{
-	const uint32_t *order = p->t->order, *choice = b->choice, *to = b->to, *step = b->step;
-	const uint32_t *sources = p->it->out ? b->sources : b->ones;
-	uint32_t *inflow = b->inflow, *entries = p->y->entries;
-	const uint8_t *out = b->out;
-	uint8_t *column = next_column(b, p->it->lid);
-
-	for (uint32_t i = p->t->n; i-- > 1;) {
-		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = choice[sw];
-
-		inflow[sw] = 0;
-		if (in) {
-			add_flows(p->y, e, in, step[e]);
-			inflow[to[e]] += in;
-		} else {
-			e = place_unused(b, p, i);
-		}
-		entries[e] += step[e];
-		column[sw] = out[e];
-	}
-	inflow[p->it->home] = 0;
-	column[p->it->home] = p->it->out;
-}
-
-static void
-place(struct balance *b, const struct balance_tree *t, const struct item *it)
-{
-	struct placing p = {
-		.it = it, .t = t, .y = it->out ? &b->hosts : &b->switches,
-		.previous = same_owner(b, it->lid) ? b->in->previous->rows : NULL,
-	};
-
-	if (it->offset)
-		flush_columns(b);		/* overlap() reads rows */
-	choose_all(b, &p);
-	count_all(b, &p);
 }
 
 static void
@@ -599,7 +223,7 @@ place_batch(struct balance *b, const struct item *items, const struct batch *bat
 
 	for (uint32_t i = batch->first; i < batch->end; i++) {
 		t += !same_tree(batch->items[t], &items[i]);
-		place(b, &batch->trees[t], &items[i]);
+		place_lid(b, &batch->trees[t], &items[i]);
 	}
 }
 
@@ -706,11 +330,11 @@ balance_rows(const struct engine_input *in, struct engine_output *out,
 	if (b.any_fixed)
 		for (uint32_t i = 0; i < len; i++) {
 			if (!is_lost(&b, &items[i]))
-				place(&b, tree_of_lid(&b, &items[i]), &items[i]);
+				place_lid(&b, tree_of_lid(&b, &items[i]), &items[i]);
 		}
 	else
 		place_all(&b, items, len, in->options ? in->options->threads : 0);
-	flush_columns(&b);
+	place_flush(&b);
 	mem_free(items);
 	balance_done(&b);
 }

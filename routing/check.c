@@ -2,7 +2,7 @@
 #include "routing/check.h"
 #include <stdio.h>
 #include <string.h>
-#include "routing/channels.h"
+#include "routing/depend.h"
 #include "routing/levels.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
@@ -16,97 +16,8 @@
  * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the table
  * that it is known to hold joins, because nobody can change it: what is missing there is counted
  * as cut off, not as a fault of the routing.
- *
- * With one lane the dependencies of a LID are read off the tables: every switch sends (its
- * management port does), so a packet can sit on the link out of each entry and wait for the next
- * switch's entry. With lanes the packets are followed from their sources, because the lane of a
- * link depends on how a packet came there.
  */
 #define BLOCK 64u	/* LIDs whose entries are gathered at a time */
-
-enum fate {
-	UNKNOWN,
-	WALKING,	/* on the way that is followed just now */
-	ARRIVES,
-	LOOPS,
-	HOLE,		/* the way ends at an entry without a port */
-	WRONG,		/* the way leaves at a wrong channel adapter or a dead port */
-};
-
-struct tally {
-	uint64_t unreachable;	/* as in plan_check */
-	uint64_t cut_off;
-	uint64_t reached;
-	uint64_t hops;		/* sum over reached pairs */
-	uint64_t loops;
-	uint64_t holes;
-	uint64_t misdelivered;
-	uint32_t max_hops;
-	uint32_t fault_lid;	/* least LID with a fault, 0 none */
-	uint32_t fault_sw;	/* least switch with a fault at that LID */
-	enum fate fault;	/* which */
-};
-
-/* What one thread works with. */
-struct scratch {
-	struct tally sum;	/* over all LIDs that this thread did */
-	uint8_t *fate;		/* by switch: enum fate of its packets to the present LID */
-	uint16_t *hops;		/* by switch: switches on the way, itself included */
-	uint32_t *next;		/* by switch: edge taken, FABRIC_NONE */
-	uint32_t *stack;	/* switches on the way followed */
-	uint8_t *columns;	/* entries of BLOCK LIDs: by LID, then switch */
-	uint32_t block;		/* first of these LIDs; none: above all LIDs */
-	uint8_t *lost;		/* by switch: some LID of the present port is not reached from it */
-	uint8_t *near;		/* by switch: it can reach the present LID; only with silent switches */
-	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port; likewise */
-	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
-	uint64_t *work;		/* states to follow; lanes only */
-	uint32_t walk;		/* number of the present walk */
-};
-
-/* A switch as the walk needs it. */
-struct hop {
-	const uint32_t *edge_at;	/* by port number: edge that leaves there */
-	uint32_t part;			/* connected component */
-	uint8_t nports;			/* its ports */
-	bool silent;			/* it forwards as it is known to, whatever we wish */
-};
-
-struct checker {
-	const struct check_input *in;	/* what is proved */
-	struct hop *hops;		/* by switch */
-	const struct fabric *f;		/* in->fabric */
-	struct channels channels;	/* the dependency graph */
-	uint32_t *part;			/* by switch: connected component */
-	uint32_t *sources;		/* by switch: CA ports on it that have a LID */
-	uint32_t *part_sources;		/* by component: the sum of that */
-	uint32_t *dests;		/* port indices with a LID, by LID */
-	uint32_t ndests;		/* their number */
-	uint32_t nsources;		/* CA ports that have a LID */
-	unsigned classes;		/* path classes */
-	bool any_silent;		/* there are silent switches */
-	struct scratch *scratch;	/* by thread */
-	unsigned threads;		/* resolved number */
-};
-
-/* Where the entry of a switch for a LID leads: an edge, or a fate. */
-static enum fate
-entry(const struct checker *c, struct plan_row *const *rows, uint32_t sw, uint32_t lid,
-      uint32_t *edge)
-{
-	const struct plan_dest *d = &c->in->lids->dest[lid];
-	uint8_t out = plan_row_port(rows[sw], lid);
-
-	*edge = FABRIC_NONE;
-	if (out == LFT_NO_PORT)
-		return HOLE;
-	if (sw == d->sw && out == d->out)
-		return ARRIVES;
-	if (out == 0)
-		return WRONG;
-	*edge = channels_edge(&c->channels, sw, out);
-	return *edge == FABRIC_NONE ? WRONG : UNKNOWN;
-}
 
 /* Follow one switch's way until it ends or meets a known one, then tell all on it. */
 static void
@@ -255,123 +166,6 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 			note_fault(&s->sum, lid, sw, LOOPS);
 		}
 	}
-}
-
-/* One lane, one set of tables: s->next[] holds all that is needed. */
-static void
-depend_single(const struct checker *c, struct scratch *s)
-{
-	const uint32_t *to = c->channels.to, *next = s->next;
-	const uint8_t *out = c->channels.out;
-
-	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
-		uint32_t e = next[sw], then = e == FABRIC_NONE ? e : next[to[e]];
-
-		if (then != FABRIC_NONE)
-			channels_add(&c->channels, e, 0, out[then], 0);
-	}
-}
-
-/* One lane, two sets of tables: each switch on the way may have the one or the other. */
-static void
-depend_union(const struct checker *c, uint32_t lid)
-{
-	struct plan_row *const *sets[2] = { c->in->rows, c->in->also };
-
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++)
-		for (unsigned i = 0; i < 2; i++) {
-			uint32_t e, then;
-
-			entry(c, sets[i], sw, lid, &e);
-			if (e == FABRIC_NONE)
-				continue;
-			for (unsigned k = 0; k < 2; k++) {
-				entry(c, sets[k], c->f->edges[e].to, lid, &then);
-				if (then != FABRIC_NONE)
-					channels_add(&c->channels, e, 0, c->f->edges[then].out, 0);
-			}
-		}
-}
-
-static uint8_t
-lane_of(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane, uint8_t class)
-{
-	const struct plan_lanes *l = c->in->lanes;
-	uint8_t v = l->lane ? l->lane(l, sw, in, out, lane, class) : 0;
-
-	return v < c->channels.lanes ? v : 0;
-}
-
-/* A packet of a class enters a channel of this walk; it is followed once. */
-static void
-enter(const struct checker *c, struct scratch *s, size_t *nwork, uint32_t e, uint8_t lane,
-      uint8_t class)
-{
-	size_t state = ((size_t)e * c->channels.lanes + lane) * c->classes + class;
-
-	if (s->stamp[state] == s->walk)
-		return;
-	s->stamp[state] = s->walk;
-	s->work[(*nwork)++] = state;
-}
-
-static void
-follow_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t lid)
-{
-	struct plan_row *const *sets[2] = { c->in->rows, c->in->also };
-
-	while (nwork) {
-		uint64_t state = s->work[--nwork];
-		uint8_t class = (uint8_t)(state % c->classes);
-		uint8_t lane = (uint8_t)(state / c->classes % c->channels.lanes);
-		uint32_t e = (uint32_t)(state / c->classes / c->channels.lanes);
-		const struct fabric_edge *edge = &c->f->edges[e];
-
-		for (unsigned k = 0; k < 2 && sets[k]; k++) {
-			uint32_t then;
-			uint8_t to;
-
-			entry(c, sets[k], edge->to, lid, &then);
-			if (then == FABRIC_NONE)
-				continue;
-			to = lane_of(c, edge->to, edge->in, c->f->edges[then].out, lane, class);
-			channels_add(&c->channels, e, lane, c->f->edges[then].out, to);
-			enter(c, s, &nwork, then, to, class);
-		}
-	}
-}
-
-/* Lanes: start packets at the switch itself and at each of its channel adapters' ports. */
-static void
-depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
-{
-	const struct plan_lanes *l = c->in->lanes;
-	struct plan_row *const *sets[2] = { c->in->rows, c->in->also };
-	uint32_t home = c->in->lids->dest[lid].sw;
-	size_t nwork = 0;
-
-	s->walk++;
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		const struct fabric_node *n = fabric_switch_node(c->f, sw);
-		uint8_t class = l->path_class ? l->path_class(l, sw, home) : 0;
-
-		for (unsigned k = 0; k < 2 && sets[k]; k++) {
-			uint32_t e;
-
-			entry(c, sets[k], sw, lid, &e);
-			for (unsigned in = 0; e != FABRIC_NONE && in <= n->nports; in++) {
-				const struct fabric_port *p = &c->f->ports[n->first_port + in];
-
-				if (in && (p->peer == FABRIC_NONE ||
-					   c->channels.edge_at[n->first_port + in] != FABRIC_NONE))
-					continue;
-				enter(c, s, &nwork, e, lane_of(c, sw, (uint8_t)in, c->f->edges[e].out,
-							       0, class),
-				      class < c->classes ? class : 0);
-			}
-		}
-	}
-	follow_lanes(c, s, nwork, lid);
 }
 
 /* Pairs of hosts whose destination is this port. */

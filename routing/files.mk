@@ -3,9 +3,11 @@ routing_src := \
 	routing/chain.c \
 	routing/channels.c \
 	routing/check.c \
+	routing/depend.c \
 	routing/engines.c \
 	routing/levels.c \
 	routing/minhop.c \
+	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
 	routing/updn.c
