@@ -21,10 +21,10 @@
  * that makes room puts it back), or has nothing to ask.
  *
  * Time-outs and windows are window.c's. A first try waits for the adapted time-out, later ones for
- * `timeout` in full, so a slow device is not given up for the speed of the others. The transport is
- * given that time and normally reports; our own deadline is a little later. A retry to a device
- * that is not known to live, and any second retry, does not count against the total window: dead
- * devices hold slots, but hold up nobody else.
+ * `timeout` in full, and the last for what the first one saved too, so a slow device is not given
+ * up for the speed of the others. The transport is given that time and normally reports; our own
+ * deadline is a little later. A retry to a device that is not known to live, and any second retry,
+ * does not count against the total window: dead devices hold slots, but hold up nobody else.
  *
  * Strays. A try that timed out here while the transport said nothing may still lie in a queue, and
  * packaged ibsim locks up for good when its queues are full. So such tries to devices that live
@@ -194,15 +194,26 @@ queues_full(struct transact *t, monotime now)
 	return t->outstanding + t->strays > SLOT_MAX;
 }
 
+static monotime
+try_wait(const struct transact *t, const struct slot *s, monotime now)
+{
+	monotime wait = window_timeout(&t->window, s->target);
+	monotime left = s->started + s->tries_max * t->o.timeout - now;
+
+	if (s->tries && wait < t->o.timeout)
+		wait = t->o.timeout;
+	if (s->tries + 1 == s->tries_max && wait < left)
+		wait = left;
+	return wait;
+}
+
 /* A try is due: send it, or come back when the port is less busy. A closed port loses it. */
 static void
 send_try(struct transact *t, struct slot *s, monotime now)
 {
-	monotime wait = window_timeout(&t->window, s->target);
+	monotime wait = try_wait(t, s, now);
 	int rc;
 
-	if (s->tries && wait < t->o.timeout)
-		wait = t->o.timeout;
 	s->out.timeout_ms = (uint32_t)((wait + MSEC(1) - 1) / MSEC(1));
 	rc = queues_full(t, now) ? ERR_BUSY : port_send(t->port, &s->out);
 	s->unsent = rc == ERR_BUSY;
