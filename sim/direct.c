@@ -171,13 +171,10 @@ on_timer(void *arg)
 }
 
 static void
-on_link(void *arg, bool up)
+tell_state(struct direct *d, bool up)
 {
-	struct direct *d = arg;
 	char why[160];
 
-	if (up == d->port.up)
-		return;
 	d->port.up = up;
 	snprintf(why, sizeof(why), "the cable of port %u of %.64s %s", d->port.id.number,
 		 model_ibnet(d->m)->nodes[d->node].name, up ? "is in order" : "carries no signal");
@@ -185,11 +182,22 @@ on_link(void *arg, bool up)
 }
 
 static void
+on_link(void *arg, bool up)
+{
+	struct direct *d = arg;
+
+	if (up != d->port.up)
+		tell_state(d, up);
+}
+
+/* A port that is down from the start is told too. */
+static void
 on_first_state(void *arg)
 {
 	struct direct *d = arg;
 
-	on_link(d, model_link_is_up(d->m, d->node, d->port.id.number));
+	if (!d->port.up)
+		tell_state(d, model_link_is_up(d->m, d->node, d->port.id.number));
 }
 
 static int
