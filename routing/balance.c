@@ -70,7 +70,8 @@ measure_edges(struct balance *b)
 
 			b->to[e] = f->edges[e].to;
 			b->out[e] = f->edges[e].out;
-			b->step[e] = (uint32_t)(((uint64_t)fastest * PLACE_LOAD_UNIT + rate / 2) / rate);
+			b->step[e] = (uint32_t)(((uint64_t)fastest * PLACE_LOAD_UNIT + rate / 2) /
+						rate);
 			b->edge_at[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = e;
 		}
 }
@@ -238,7 +239,8 @@ run_step(void *arg, unsigned thread, size_t first, size_t end)
 		if (i == 0)
 			place_batch(step->b, step->items, step->ready);
 		else
-			build_tree(step->b, step->next->items[i - 1], NULL, &step->next->trees[i - 1]);
+			build_tree(step->b, step->next->items[i - 1], NULL,
+				   &step->next->trees[i - 1]);
 	}
 }
 
@@ -269,7 +271,10 @@ list_items(const struct plan_lids *lids, uint32_t *len)
 		const struct plan_dest *d = &lids->dest[lid];
 
 		if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE)
-			items[(*len)++] = (struct item){ d->sw, (uint16_t)lid, d->out, d->offset, 0 };
+			items[(*len)++] = (struct item){
+				.home = d->sw, .lid = (uint16_t)lid, .out = d->out,
+				.offset = d->offset,
+			};
 	}
 	qsort(items, *len, sizeof(*items), item_cmp);
 	for (uint32_t i = 0; i < *len; i++)

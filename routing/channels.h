@@ -35,7 +35,7 @@ channels_edge(const struct channels *c, uint32_t sw, uint8_t out)
 	return out <= n->nports ? c->edge_at[n->first_port + out] : FABRIC_NONE;
 }
 
-/* A packet that came over `edge` on lane `from` may wait for port `out` on lane `to`. Any thread. */
+/* A packet that came over `edge` on lane `from` may wait for `out` on lane `to`. Any thread. */
 static inline void
 channels_add(const struct channels *c, uint32_t edge, unsigned from, uint8_t out, unsigned to)
 {

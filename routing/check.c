@@ -13,9 +13,9 @@
  * graph (bits are only ever set, so the result does not depend on who came first). Afterwards one
  * thread searches the graph for a cycle.
  *
- * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the table
- * that it is known to hold joins, because nobody can change it: what is missing there is counted
- * as cut off, not as a fault of the routing.
+ * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the
+ * table that it is known to hold joins, because nobody can change it: what is missing there is
+ * counted as cut off, not as a fault of the routing.
  */
 #define BLOCK 64u	/* LIDs whose entries are gathered at a time */
 
@@ -62,7 +62,8 @@ read_column(const struct checker *c, struct scratch *s, uint32_t lid)
 		s->block = first;
 		for (uint32_t sw = 0; sw < n; sw++)
 			for (uint32_t i = 0; i < BLOCK; i++)
-				s->columns[(size_t)i * n + sw] = plan_row_port(c->in->rows[sw], first + i);
+				s->columns[(size_t)i * n + sw] =
+					plan_row_port(c->in->rows[sw], first + i);
 	}
 	return &s->columns[(size_t)(lid - first) * n];
 }

@@ -2,10 +2,11 @@
 #include "routing/depend.h"
 
 /*
- * What waits for what. With one lane the dependencies of a LID are read off the tables: every switch
- * sends (its management port does), so a packet can sit on the link out of each entry and wait for
- * the next switch's entry. With lanes the packets are followed from their sources, because the lane
- * of a link depends on how a packet came there; each (link, lane, class) is followed once a LID.
+ * What waits for what. With one lane the dependencies of a LID are read off the tables: every
+ * switch sends (its management port does), so a packet can sit on the link out of each entry and
+ * wait for the next switch's entry. With lanes the packets are followed from their sources, because
+ * the lane of a link depends on how a packet came there; each (link, lane, class) is followed once
+ * a LID.
  */
 
 /* The edge by which a switch sends a LID on; FABRIC_NONE where its way ends, well or not. */
@@ -119,13 +120,13 @@ depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 
 			for (unsigned in = 0; e != FABRIC_NONE && in <= n->nports; in++) {
 				const struct fabric_port *p = &c->f->ports[n->first_port + in];
+				uint8_t lane;
 
 				if (in && (p->peer == FABRIC_NONE ||
 					   c->channels.edge_at[n->first_port + in] != FABRIC_NONE))
 					continue;
-				enter(c, s, &nwork, e, lane_of(c, sw, (uint8_t)in, c->f->edges[e].out,
-							       0, class),
-				      class < c->classes ? class : 0);
+				lane = lane_of(c, sw, (uint8_t)in, c->channels.out[e], 0, class);
+				enter(c, s, &nwork, e, lane, class < c->classes ? class : 0);
 			}
 		}
 	}

@@ -17,7 +17,7 @@
  * FABRIC_NODE_SILENT and no fixed row is not known to forward anything: it gets no row either.
  */
 struct engine_options {
-	const uint64_t *roots;		/* root switch GUIDs (or GUIDs of CAs below them); may be NULL */
+	const uint64_t *roots;		/* GUIDs of root switches, or of CAs on them; NULL */
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
 };
@@ -25,8 +25,8 @@ struct engine_options {
 struct engine_input {
 	const struct fabric *fabric;
 	const struct plan_lids *lids;
-	struct plan_row *const *fixed;	/* by switch: row of a silent switch, NULL elsewhere; may be NULL */
-	const struct plan *previous;	/* NULL on the first run; its fabric may differ from `fabric` */
+	struct plan_row *const *fixed;	/* by switch: row of a silent one, NULL elsewhere; NULL */
+	const struct plan *previous;	/* NULL on the first run; its fabric may be another */
 	const struct engine_options *options;
 };
 

@@ -5,14 +5,14 @@
 #include "sm/base/mem.h"
 
 /*
- * Engine minhop: shortest paths to hosts, counted in links, spread over all of them by the balancer.
- * It knows nothing of deadlock: on a ring, a torus or a cross-cabled tree its tables can close a
- * credit loop, and the checker refuses them then.
+ * Engine minhop: shortest paths to hosts, counted in links, spread over all of them by the
+ * balancer. It knows nothing of deadlock: on a ring, a torus or a cross-cabled tree its tables can
+ * close a credit loop, and the checker refuses them then.
  *
  * Switches' own LIDs are another matter. On the best of trees the shortest way from one switch to
  * its neighbour in the same pod goes down to a leaf and up again, and such turns close credit
  * loops though no host's packet makes them. Management can take the longer way: it climbs and
- * then descends, in the order that ranks.c finds, which shortest paths on a tree keep by themselves.
+ * then descends, in the order of ranks.c, which shortest paths on a tree keep by themselves.
  *
  * A silent switch has one way out per LID, the one its table holds; distances are taken over what
  * it really does, so nobody routes through it where that would not arrive.
@@ -74,15 +74,16 @@ minhop_route(const struct engine_input *in, struct engine_output *out, struct er
 {
 	const struct fabric *f = in->fabric;
 	struct minhop m = { .f = f, .to = mem_array(f->nedges, sizeof(*m.to)) };
-	struct balance_trees trees = { .hosts = minhop_tree, .hosts_arg = &m, .switches = ranks_tree };
 	struct ranks r;
+	struct balance_trees trees = {
+		.hosts = minhop_tree, .hosts_arg = &m, .switches = ranks_tree, .switches_arg = &r,
+	};
 	char note[sizeof(out->note)];
 	int rc = ranks_choose(in, &r, note, sizeof(note), e);
 
 	for (uint32_t k = 0; k < f->nedges; k++)
 		m.to[k] = f->edges[k].to;
 	if (rc == 0) {
-		trees.switches_arg = &r;
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
 	}

@@ -33,7 +33,7 @@ struct balance {
 	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
 	uint16_t *label;		/* by switch */
 	uint32_t *sources;		/* by switch: hosts' ports on it */
-	uint32_t *prev_sw;		/* by switch: its index in the previous plan; NULL: no plan */
+	uint32_t *prev_sw;		/* by switch: index in the previous plan; NULL: no plan */
 	uint64_t *key;			/* by switch: worth of its way to the present destination */
 	struct turn *turn;		/* by switch */
 	uint32_t *choice;		/* by switch: edge chosen for the present destination */

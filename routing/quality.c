@@ -75,7 +75,7 @@ shuffle(uint32_t *array, uint32_t len, uint64_t seed)
 	}
 }
 
-/* The edge by which a switch sends to a host; FABRIC_NONE at its home switch or where tables end. */
+/* The edge by which a switch sends to a host; FABRIC_NONE at its home and where tables end. */
 static inline uint32_t
 edge_to(const struct quality *q, uint32_t sw, const struct host *to)
 {

@@ -11,14 +11,14 @@
  * roots has several, and what hangs on one root (its own management port, a gateway) cannot be
  * reached from another. So, until there is one top, the switch below the most tops is put above
  * them: it and the switches between are turned over, the order of all others stays. On a tree
- * that is one leaf, below all roots; the other leaves' paths among each other do not change by that.
+ * that is one leaf, below all roots; other leaves' paths among each other do not change by that.
  *
  * Ranks live in the plan and are inherited by GUID: a switch that was there keeps its place as long
  * as there is one top, a new one gets the rank of those whose place in the tree is the same.
  */
 #define RANK_UNKNOWN UINT16_MAX
 
-/* Switch that a configured root GUID means: itself, or the one that the channel adapter hangs on. */
+/* Switch that a configured root GUID means: itself, or the one that the adapter hangs on. */
 static uint32_t
 root_switch(const struct fabric *f, uint64_t guid)
 {
@@ -139,7 +139,7 @@ usual_rank(uint32_t n, const uint16_t *fresh, const uint16_t *old, uint16_t at)
 	return at ? (uint16_t)(usual_rank(n, fresh, old, (uint16_t)(at - 1)) + 1) : 0;
 }
 
-/* rank[] holds fresh ranks: give the switches that were there their old ones, and new ones theirs. */
+/* rank[] holds fresh ranks: give switches that were there their old ones, and new ones theirs. */
 static void
 inherit_ranks(uint32_t n, const uint16_t *old, uint16_t *rank)
 {
@@ -159,9 +159,9 @@ check_ranks(const struct fabric *f, const uint16_t *rank, struct error *e)
 {
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		if (rank[sw] > RANKS_MAX)
-			return error_set(e, ERR_UNSUPPORTED, "%s would stand on rank %u of the order of "
-					 "switches, which ends at %u", fabric_switch_node(f, sw)->name,
-					 rank[sw], RANKS_MAX);
+			return error_set(e, ERR_UNSUPPORTED, "%s would stand on rank %u of the "
+					 "order of switches, which ends at %u",
+					 fabric_switch_node(f, sw)->name, rank[sw], RANKS_MAX);
 	return 0;
 }
 
@@ -345,7 +345,8 @@ describe(const struct ranks *r, uint32_t nroots, uint32_t lifted, uint32_t nlift
 	if (nlifted > 1)
 		snprintf(more, sizeof(more), " and %u more", nlifted - 1);
 	if (r->f->nswitches)
-		snprintf(note, size, "%u root%s, %.100s (%s)%s %s on top", nroots, nroots == 1 ? "" : "s",
+		snprintf(note, size, "%u root%s, %.100s (%s)%s %s on top", nroots,
+			 nroots == 1 ? "" : "s",
 			 fabric_switch_node(r->f, top)->name,
 			 guid_text(guid, fabric_switch_node(r->f, top)->guid), more,
 			 nlifted ? "ranked" : "stands");

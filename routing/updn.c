@@ -5,9 +5,9 @@
 #include "sm/base/mem.h"
 
 /*
- * Engine updn: up*-down* routing (Schroeder et al., Autonet, 1991). Switches stand in a total order,
- * so that each link has one up end, also between switches of one rank. A packet climbs and then
- * descends; it never turns from down to up, hence no cycle of waiting links.
+ * Engine updn: up*-down* routing (Schroeder et al., Autonet, 1991). Switches stand in a total
+ * order, so that each link has one up end, also between switches of one rank. A packet climbs and
+ * then descends; it never turns from down to up, hence no cycle of waiting links.
  *
  * Tables know the destination only, so the rule is kept like this: a switch from which the
  * destination can be reached by going down alone goes down (whoever came from above must), all
@@ -34,7 +34,8 @@ spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct b
 		for (uint32_t k = first[sw], end = down[sw]; k < end; k++) {
 			uint32_t up = to[k];
 
-			if (mark[up] || (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
+			if (mark[up] ||
+			    (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
 				continue;
 			mark[up] = 1;
 			dist[up] = (uint16_t)(dist[sw] + 1);
@@ -72,8 +73,8 @@ spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, c
 	t->n = n;
 }
 
-/* The edges of one switch that lead on: from `k` to `end`, to where the distance is less by one and,
- * if the switch goes down, only where the rest goes down as well. */
+/* The edges of one switch that lead on: from `k` to `end`, to where the distance is less by one
+ * and, if the switch goes down, only where the rest goes down as well. */
 static uint32_t
 offer(const struct ranks *r, const struct balance_tree *t, uint32_t sw, uint8_t exit, uint32_t k,
       uint32_t end, uint32_t *edge)

@@ -19,7 +19,7 @@ struct guid_index {
 
 struct fabric_box {
 	struct fabric f;		/* what the outside sees; first, so that pointers convert */
-	struct region *region;		/* owns all arrays and strings; the box is a block of its own */
+	struct region *region;		/* owns all arrays and strings, but not the box */
 	struct guid_index *by_guid;	/* ports with a GUID, by GUID then index */
 	uint32_t nby_guid;		/* entries of by_guid */
 	uint32_t refs;			/* atomic */
@@ -256,7 +256,8 @@ build_ports(struct fabric_builder *b, struct fabric *f)
 
 /* Port index of one end of a link; FABRIC_NONE if it cannot carry one. */
 static uint32_t
-link_end(const struct fabric_builder *b, const struct fabric *f, const struct build_link *l, int end)
+link_end(const struct fabric_builder *b, const struct fabric *f, const struct build_link *l,
+	 int end)
 {
 	const struct fabric_node *n;
 	uint32_t port;

@@ -26,7 +26,8 @@ text_port(const struct ibnet *net, const struct ibnet_node *n, unsigned number)
 	const struct ibnet_port *p = &n->ports[number];
 	struct fabric_port port = {
 		.guid = p->guid, .lid = p->lid, .lmc = p->lmc, .state = PORT_DOWN,
-		.mtu_cap = TEXT_MTU, .neighbor_mtu = TEXT_MTU, .vl_cap = TEXT_VLS, .op_vls = TEXT_VLS,
+		.mtu_cap = TEXT_MTU, .neighbor_mtu = TEXT_MTU,
+		.vl_cap = TEXT_VLS, .op_vls = TEXT_VLS,
 		.width = p->width, .speed = p->speed,
 	};
 
@@ -75,7 +76,8 @@ fabric_from_ibnet(const struct ibnet *net)
 		for (unsigned k = 1; k <= n->nports; k++) {
 			const struct ibnet_port *p = &n->ports[k];
 
-			if (p->peer == IBNET_NONE || p->peer < i || (p->peer == i && p->peer_port < k))
+			if (p->peer == IBNET_NONE || p->peer < i ||
+			    (p->peer == i && p->peer_port < k))
 				continue;
 			fabric_add_link(b, i, k, p->peer, p->peer_port);
 		}
@@ -107,7 +109,8 @@ fabric_to_ibnet(const struct fabric *f)
 			n->type == NODE_ROUTER ? IBNET_ROUTER : IBNET_CA;
 		struct ibnet_node *to;
 
-		if (ibnet_add(net, type, n->nports ? n->nports : 1, n->guid, NULL, n->desc) == IBNET_NONE)
+		if (ibnet_add(net, type, n->nports ? n->nports : 1, n->guid, NULL, n->desc) ==
+		    IBNET_NONE)
 			break;
 		to = &net->nodes[i];
 		to->system_guid = n->system_guid;

@@ -15,8 +15,8 @@
 /* Where packets to one LID go. */
 struct plan_dest {
 	uint32_t port;		/* fabric port index that owns the LID; FABRIC_NONE: nobody */
-	uint32_t sw;		/* home switch index: the switch itself, or the one the CA hangs on; FABRIC_NONE:
-				 * the port hangs on no switch (two CAs back to back, or alone) */
+	uint32_t sw;		/* home switch index: the switch itself, or the one the CA hangs on;
+				 * FABRIC_NONE: none (two CAs back to back, or alone) */
 	uint8_t out;		/* out port at the home switch, 0 for the switch itself */
 	uint8_t offset;		/* LID - base LID, 0 .. 2^LMC - 1 */
 };
@@ -38,7 +38,7 @@ struct plan_row {
 	uint8_t port[];			/* by LID: out port, LFT_NO_PORT = drop */
 };
 
-/* Section: which path class and lane a packet takes; NULL functions mean 0 (one class, one lane). */
+/* Section: path class and lane of a packet; NULL functions mean 0 (one class, one lane). */
 struct plan_lanes {
 	uint32_t refs;			/* atomic */
 	uint8_t classes;		/* path classes C, >= 1 */
@@ -47,8 +47,8 @@ struct plan_lanes {
 	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
 	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port
 	 * `in` (0: the switch itself) on lane `lane`. */
-	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
-			uint8_t class);
+	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out,
+			uint8_t lane, uint8_t class);
 	void (*free)(struct plan_lanes *l);
 	void *state;			/* the engine's own */
 };
@@ -58,8 +58,8 @@ struct plan_check {
 	uint64_t pairs;			/* ordered pairs of distinct CA ports that have a LID */
 	uint64_t unreachable;		/* pairs joined by cables that the tables do not join */
 	uint64_t cut_off;		/* pairs that no cables join: not an error of the routing */
-	uint64_t loops;			/* (switch, LID) entries on or leading into a forwarding loop */
-	uint64_t holes;			/* (switch, LID) without a port though the LID can be reached */
+	uint64_t loops;			/* (switch, LID) entries on or into a forwarding loop */
+	uint64_t holes;			/* (switch, LID) without a port though cables lead there */
 	uint64_t misdelivered;		/* (switch, LID) that leave at a wrong CA or a dead port */
 	uint32_t credit_loops;		/* 1 if the channel dependency graph has a cycle (0, 1) */
 	uint32_t max_hops;		/* switches on the longest path between CA ports */
@@ -72,14 +72,14 @@ struct plan {
 	uint32_t refs;			/* atomic */
 	const struct fabric *fabric;	/* reference held */
 	struct plan_lids *lids;
-	struct plan_row **rows;		/* by switch index; NULL: nothing known for a silent switch */
-	bool *fixed;			/* by switch index: silent, its row is what it is known to hold */
+	struct plan_row **rows;		/* by switch index; NULL: silent, nothing is known */
+	bool *fixed;			/* by switch index: silent, the row is what it holds */
 	struct plan_lanes *lanes;	/* NULL: one class, one lane */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	char engine_requested[32];	/* first of the configured chain */
 	char engine_running[32];
 	char reason[400];		/* why running differs from requested, "" if it does not */
-	char note[400];			/* the engine's remark ("3 roots, leaf X ranked on top"), "" */
+	char note[400];			/* the engine's remark ("3 roots, X ranked on top"), "" */
 	struct plan_check check;	/* of these very rows */
 	int64_t route_us;		/* time that routing took */
 	int64_t check_us;		/* time that the proof took */

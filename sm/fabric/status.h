@@ -16,9 +16,9 @@ struct subnet_status {
 	uint16_t sm_lid;
 	uint8_t priority;
 	const char *role;		/* "waiting", "discovering", "standby", "master" */
-	const char *state;		/* "waiting for port", "discovering", "routing", "programming", "up",
-					 * "standby", "degraded" */
-	bool up;			/* every answering device is programmed and links are ACTIVE */
+	const char *state;		/* "waiting for port", "discovering", "routing",
+					 * "programming", "up", "standby", "degraded" */
+	bool up;			/* answering devices are programmed, links ACTIVE */
 	char engine_requested[32];
 	char engine_running[32];
 	char reason[400];		/* why they differ, "" */

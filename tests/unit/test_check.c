@@ -53,7 +53,9 @@ ring_tables(struct tables *t, uint32_t n, uint32_t cut)
 				t->rows[sw]->port[lid] = on ? 1 : 2;
 		}
 	}
-	t->in = (struct check_input){ .fabric = t->f, .lids = t->lids, .rows = t->rows, .threads = 1 };
+	t->in = (struct check_input){
+		.fabric = t->f, .lids = t->lids, .rows = t->rows, .threads = 1,
+	};
 }
 
 static void
@@ -132,7 +134,7 @@ test_faults(void **state)
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.misdelivered, 1);
 	t.rows[2]->port[4] = 1;
-	t.rows[3]->port[7] = 1;			/* C's own LID: D sends it on to A, A to B, B to C */
+	t.rows[3]->port[7] = 1;		/* C's own LID: D sends it on to A, A to B, B to C */
 	assert_int_equal(check_routing(&t.in, &r), 0);
 	t.rows[2]->port[5] = 1;			/* A's own LID: C sends it on to D, D to A */
 	t.rows[3]->port[5] = 1;
@@ -167,7 +169,8 @@ test_union(void **state)
 
 /* Packets change to lane 1 where they cross from D to A: the classical cure of a ring. */
 static uint8_t
-dateline(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane, uint8_t class)
+dateline(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+	 uint8_t class)
 {
 	(void)l;
 	(void)in;
@@ -177,7 +180,8 @@ dateline(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8
 
 /* A lane that does not depend on the way cures nothing. */
 static uint8_t
-lane_zero(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane, uint8_t class)
+lane_zero(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+	  uint8_t class)
 {
 	(void)l;
 	(void)sw;
@@ -235,8 +239,9 @@ test_cut_off(void **state)
 	rows[0]->port[1] = 1;
 	rows[0]->port[2] = 2;
 	rows[1]->port[3] = 1;
-	assert_int_equal(check_routing(&(struct check_input){ .fabric = f, .lids = l, .rows = rows }, &r),
-			 0);
+	assert_int_equal(check_routing(&(struct check_input){
+		.fabric = f, .lids = l, .rows = rows,
+	}, &r), 0);
 	assert_int_equal(r.pairs, 30);
 	assert_int_equal(r.cut_off, 30 - 2 - 2);
 	assert_int_equal(r.unreachable, 0);
@@ -294,8 +299,8 @@ struct naive {
 
 /* One walk; returns the switches passed, or a negative fate: -1 loop, -2 hole, -3 wrong exit. */
 static int
-naive_walk(struct naive *n, const struct fabric *f, const struct plan_lids *l, struct plan_row **rows,
-	   uint32_t sw, uint32_t lid)
+naive_walk(struct naive *n, const struct fabric *f, const struct plan_lids *l,
+	   struct plan_row **rows, uint32_t sw, uint32_t lid)
 {
 	uint32_t before = FABRIC_NONE;
 
@@ -349,8 +354,17 @@ naive_parts(const struct fabric *f, uint32_t *part)
 		}
 }
 
+static bool
+leads_to_switch(const struct fabric *f, uint32_t sw, uint8_t out)
+{
+	uint32_t peer = fabric_port_at(f, f->switches[sw], out)->peer;
+
+	return peer != FABRIC_NONE && f->nodes[f->ports[peer].node].type == NODE_SWITCH;
+}
+
 static void
-naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l, struct plan_row **rows)
+naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l,
+	    struct plan_row **rows)
 {
 	uint32_t part[8], hosts[8] = { 0 };
 	uint64_t total = 0, sum = 0, reached = 0;
@@ -379,10 +393,7 @@ naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l, 
 			n->r.holes += out == LFT_NO_PORT;
 			/* A wrong exit right here: a walk of this switch alone would end. */
 			n->r.misdelivered += hops == -3 &&
-				(out == 0 || out > 6 ||
-				 fabric_port_at(f, f->switches[sw], out)->peer == FABRIC_NONE ||
-				 f->nodes[f->ports[fabric_port_at(f, f->switches[sw], out)->peer].node]
-				 .type != NODE_SWITCH);
+				(out == 0 || out > 6 || !leads_to_switch(f, sw, out));
 			if (hops < 0) {
 				n->r.unreachable += pairs;
 				continue;
@@ -444,7 +455,8 @@ test_random(void **state)
 		assert_int_equal(r.loops, n.r.loops);
 		assert_int_equal(r.misdelivered, n.r.misdelivered);
 		assert_int_equal(r.max_hops, n.r.max_hops);
-		assert_true(r.mean_hops - n.r.mean_hops < 1e-9 && n.r.mean_hops - r.mean_hops < 1e-9);
+		assert_true(r.mean_hops - n.r.mean_hops < 1e-9);
+		assert_true(n.r.mean_hops - r.mean_hops < 1e-9);
 		assert_int_equal(r.credit_loops, n.r.credit_loops);
 		assert_int_equal(rc == 0, !(n.r.holes || n.r.loops || n.r.misdelivered ||
 					    n.r.unreachable || n.r.credit_loops));
@@ -486,7 +498,7 @@ test_quality(void **state)
 	memcpy(rows[0]->port, (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
 	memcpy(rows[1]->port, (uint8_t[]){ 255, 3, 4, 1, 2 }, 5);
 	quality_measure(&in, 1, 0, 50, &q);
-	/* Each cable carries one destination each way: no pattern of one flow a host puts two on it. */
+	/* Each cable carries one destination each way: no pattern puts two flows on it. */
 	assert_int_equal(q.shifts, 3);
 	assert_int_equal(q.shift_max, 1);
 	assert_true(q.shift_mean > 0.999 && q.shift_mean < 1.001);

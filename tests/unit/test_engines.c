@@ -27,7 +27,9 @@ must_route(const struct fabric *f, const char *engine, const struct plan *previo
 static void
 measure(const struct plan *p, struct quality_report *q)
 {
-	struct check_input in = { .fabric = p->fabric, .lids = p->lids, .rows = p->rows, .threads = 1 };
+	struct check_input in = {
+		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .threads = 1,
+	};
 
 	quality_measure(&in, 1, 0, 21, q);
 }
@@ -139,7 +141,8 @@ static void
 test_any_topology(void **state)
 {
 	static const char *const recipes[] = {
-		"torus 4 4 4 2", "torus 5 4 3 1", "mesh 4 4 1 2", "dragonfly 4 2 2 9", "ft2 4 3 5 2",
+		"torus 4 4 4 2", "torus 5 4 3 1", "mesh 4 4 1 2", "dragonfly 4 2 2 9",
+		"ft2 4 3 5 2",
 		"random 12 3 2 1", "random 40 5 3 2", "random 13 2 1 3", "torus 8 1 1 1", "ft3 4",
 	};
 
@@ -161,9 +164,12 @@ count_out(const struct plan *p, uint32_t sw, unsigned out, bool hosts)
 {
 	unsigned n = 0;
 
-	for (uint32_t lid = 1; lid <= p->lids->top; lid++)
-		n += p->lids->dest[lid].port != FABRIC_NONE && (p->lids->dest[lid].out != 0) == hosts &&
+	for (uint32_t lid = 1; lid <= p->lids->top; lid++) {
+		const struct plan_dest *d = &p->lids->dest[lid];
+
+		n += d->port != FABRIC_NONE && (d->out != 0) == hosts &&
 			p->rows[sw]->port[lid] == out;
+	}
 	return n;
 }
 
@@ -244,7 +250,8 @@ test_lmc_spines(void **state)
 
 			if (d->port != FABRIC_NONE && d->out && d->sw != sw &&
 			    fabric_switch_node(f, sw)->name[0] == 'L')
-				assert_int_not_equal(p->rows[sw]->port[lid], p->rows[sw]->port[lid + 1]);
+				assert_int_not_equal(p->rows[sw]->port[lid],
+						     p->rows[sw]->port[lid + 1]);
 		}
 	plan_unref(p);
 	fabric_unref(f);
@@ -457,7 +464,7 @@ test_silent_and_empty(void **state)
 			fail_msg("%s", e.text);
 		assert_null(q->rows[leaf]);
 		assert_true(q->fixed[leaf]);
-		/* 3 hosts there, 9 elsewhere: nothing gets in, and nothing out, not even to a neighbour. */
+		/* 3 hosts there, 9 elsewhere: nothing gets in or out, or to a neighbour. */
 		assert_int_equal(q->check.cut_off, 9 * 3 + 3 * 9 + 3 * 2);
 		f->nodes[f->switches[leaf]].flags = 0;
 		plan_unref(q);
@@ -474,7 +481,8 @@ test_odd(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct fabric_builder *b = fabric_builder_new();
-		uint32_t x = help_node(b, NODE_CA, 1, 1, "x"), y = help_node(b, NODE_CA, 9, 1, "y"), s, t;
+		uint32_t x = help_node(b, NODE_CA, 1, 1, "x"), s, t;
+		uint32_t y = help_node(b, NODE_CA, 9, 1, "y");
 		struct fabric *f;
 		struct plan *p;
 
@@ -531,7 +539,7 @@ is_host(const struct plan *p, uint32_t lid)
 /*
  * 40 switches, 582 adapters, each spine with one of its own. 432 of the 338,142 pairs cannot go up
  * to a spine and down again and take the leaf ranked on top: the 72 between spines' adapters by 3
- * switches, the 360 from and to leaves without a cable to the spine by 4. All others pass at most 3.
+ * switches, the 360 from and to leaves without a cable to the spine by 4. Others: 3 at most.
  */
 static void
 test_ndr(void **state)

@@ -6,7 +6,7 @@
 #include "sm/fabric/event.h"
 #include "tests/unit/route_help.h"
 
-/* The snapshot builder, the way between snapshots and ibnetdiscover text, and the ring of events. */
+/* The snapshot builder, the way between snapshots and ibnetdiscover text, the ring of events. */
 
 static void
 test_order(void **state)

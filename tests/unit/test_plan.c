@@ -98,7 +98,7 @@ test_lids(void **state)
 	assert_int_equal(l->dest[3].port, 0);
 	assert_int_equal(l->dest[3].out, 0);
 	assert_int_equal(l->dest[4].port, FABRIC_NONE);
-	l->base[x] = 9;			/* claims what h1 has: the port with the lesser index keeps it */
+	l->base[x] = 9;		/* claims what h1 has: the port with the lesser index keeps it */
 	l->lmc[x] = 0;
 	plan_lids_index(l, f);
 	assert_int_equal(l->dest[9].port, h1);
@@ -126,7 +126,8 @@ test_lids_held(void **state)
 		uint32_t h = help_host(b, 0x10u + 0x10u * i, "h", s, i + 1);
 
 		fabric_add_port(b, h, 1, &(struct fabric_port){
-			.guid = 0x11u + 0x10u * i, .state = PORT_ACTIVE, .lid = lid[i], .lmc = lmc[i],
+			.guid = 0x11u + 0x10u * i, .state = PORT_ACTIVE,
+			.lid = lid[i], .lmc = lmc[i],
 		});
 	}
 	f = fabric_build(b, 1);
