@@ -122,6 +122,9 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 		map_set(&s->topo.by_port_guid, q->guid, d->index);
 	}
 	reach(s, d, p, q->number);
+	/* The link is new: so may be all that the far end holds. */
+	if (p->info.state == PORT_INIT)
+		sweep_want_switch(s, d);
 }
 
 /*
@@ -275,7 +278,8 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	if (!d->dirty && !changed)
 		return;
 	d->dirty = false;
-	for (unsigned n = 1; n <= d->info.num_ports; n++)
+	/* Port 0 too: what was reset has lost its LID. */
+	for (unsigned n = d->ports[0].asked_sweep == s->sweep.id; n <= d->info.num_ports; n++)
 		bits_set(&d->read, n);
 }
 
@@ -310,8 +314,9 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		p->device->relinked = true;
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
-	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) || bounced ||
-	    (p->peer && p->info.state == PORT_INIT && old->state < PORT_INIT))
+	/* In INIT it may be another cable than it was, whoever saw it come up. */
+	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) ||
+	    (p->peer && p->info.state == PORT_INIT))
 		sweep_probe(s, p);
 }
 

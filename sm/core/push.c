@@ -370,12 +370,14 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 {
 	unsigned n = res->attr_mod & 0xff;
 	struct live_port *p = &d->ports[n];
+	bool was_active;
 
 	if (n > d->info.num_ports)
 		return;
+	was_active = p->info.state == PORT_ACTIVE;
 	portinfo_decode(&p->info, res->data);
-	/* It came up (or went) between being read and the change bit being cleared. */
-	if (n && live_port_up(p) != (p->peer != NULL))
+	/* It came up (or went, or both) between being read and the change bit being cleared. */
+	if (n && (live_port_up(p) != (p->peer != NULL) || (was_active && p->info.state < PORT_ACTIVE)))
 		subnet_want_device(s, d->guid);
 }
 
@@ -539,8 +541,9 @@ start_config(struct subnet *s, struct device *d)
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];
 
+		/* Read before the clear: those that no Set of this push tells of are read again. */
 		if (is_switch && n && s->first_master_sweep && d->sw.port_state_change &&
-		    p->flags & LIVE_PORT_READ && !live_port_up(p))
+		    p->flags & LIVE_PORT_READ && (!live_port_up(p) || p->info.state == PORT_ACTIVE))
 			bits_set(&d->recheck, n);
 		if (!is_switch && p->peer && push_pkeys_differ(p))
 			bits_set(&d->pkey_set, n);

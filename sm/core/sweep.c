@@ -171,6 +171,15 @@ sweep_want_all(struct subnet *s, struct device *d, unsigned number)
 }
 
 void
+sweep_want_switch(struct subnet *s, struct device *d)
+{
+	if (d->info_sweep == s->sweep.id || d->silent || d->info.node_type != NODE_SWITCH)
+		return;
+	d->want_switch_info = d->wait_switch_info = true;
+	sweep_device_ready(s, d);
+}
+
+void
 sweep_want_port(struct subnet *s, struct live_port *p)
 {
 	if (p->asked_sweep == s->sweep.id || p->device->silent)
@@ -247,6 +256,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 		return false;
 	if (d->want_switch_info) {
 		d->want_switch_info = false;
+		d->info_sweep = s->sweep.id;
 		return ask(s, d, 0, r, MAD_GET, ATTR_SWITCH_INFO, 0);
 	}
 	if (d->want_clear) {
@@ -259,6 +269,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	}
 	if (is_switch && bits_has(&d->read, 0)) {
 		bits_clear(&d->read, 0);
+		d->ports[0].asked_sweep = s->sweep.id;
 		return ask(s, d, 0, r, MAD_GET, ATTR_PORT_INFO, 0);
 	}
 	if (d->want_desc) {

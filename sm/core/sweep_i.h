@@ -17,6 +17,9 @@ sweep_device_settled(struct subnet *s, struct device *d);
 /* Read everything of a device that was reached through its port `number`. */
 void
 sweep_want_all(struct subnet *s, struct device *d, unsigned number);
+/* Ask a switch whether anything has changed there, once a sweep; what has is read. */
+void
+sweep_want_switch(struct subnet *s, struct device *d);
 /* Read one port, once a sweep. */
 void
 sweep_want_port(struct subnet *s, struct live_port *p);

@@ -75,6 +75,7 @@ struct device {
 	struct plan_row *lft;		/* switches: what its LFT is known to hold; NULL unknown */
 	uint32_t index;			/* place in topo.table */
 	uint32_t seen_sweep;		/* sweep that reached it last */
+	uint32_t info_sweep;		/* switch: sweep that asked for SwitchInfo last */
 	uint32_t mark;			/* scratch of graph walks */
 	uint32_t fabric_node;		/* node index in the newest snapshot; FABRIC_NONE */
 	uint32_t path_version;		/* topo.path_version when the path was made */
