@@ -1,4 +1,5 @@
 unit_tests += test_fabric test_plan test_check test_engines
+tsan_tests += test_engines test_check
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
 test_plan_libs := fabric sim text wire base
