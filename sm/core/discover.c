@@ -145,6 +145,22 @@ verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
 	return true;
 }
 
+/*
+ * Port p itself finds q behind it, but in this sweep another port has said that its far end is p:
+ * the cable moved, or two devices have the GUID of p's. Ask that other port again.
+ */
+static void
+doubt_claim(struct subnet *s, struct live_port *p, const struct live_port *q)
+{
+	struct live_port *other = live_peer(p);
+
+	if (!other || other == q || p->link_sweep != s->sweep.id)
+		return;
+	topo_unlink(&s->topo, p);
+	if (sweep_may_probe(s, other))
+		sweep_probe(s, other);
+}
+
 static void
 found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 {
@@ -188,6 +204,7 @@ found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 			duplicate(s, p, ni, live_peer(q));
 		return;
 	}
+	doubt_claim(s, p, q);
 	join(s, p, q, ni);
 }
 
@@ -283,6 +300,24 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 		bits_set(&d->read, n);
 }
 
+static bool
+has_cables(const struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].peer)
+			return true;
+	return false;
+}
+
+/* It does not answer: do the far ends of its cables still see it? */
+static void
+ask_neighbours(struct subnet *s, struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].peer && sweep_may_probe(s, live_peer(&d->ports[n])))
+			sweep_want_port(s, live_peer(&d->ports[n]));
+}
+
 static void
 port_down(struct subnet *s, struct live_port *p)
 {
@@ -295,7 +330,10 @@ port_down(struct subnet *s, struct live_port *p)
 		return;
 	topo_unlink(&s->topo, p);
 	s->sweep.changed = true;
-	if (peer->device->info.node_type == NODE_SWITCH)
+	/* Nothing leads to it any more: what it was asked will not be answered. */
+	if (!has_cables(peer->device) && peer->device != s->topo.own)
+		transact_cancel(s->transact, &peer->device->agent.target);
+	else if (peer->device->info.node_type == NODE_SWITCH)
 		sweep_want_port(s, peer);
 }
 
@@ -458,7 +496,10 @@ device_lost(struct subnet *s, struct device *d, const struct transact_result *re
 		bits_set(&d->pkeys, (unsigned)res->cookie & 0xff);
 		break;
 	}
-	if (d->path_version == s->topo.path_version || d->suspect) {
+	if (res->error == ERR_TIMEOUT)
+		ask_neighbours(s, d);
+	if (d->path_version == s->topo.path_version || d->suspect ||
+	    (d != s->topo.own && !has_cables(d))) {
 		d->suspect = true;
 		return;
 	}

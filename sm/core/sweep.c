@@ -535,28 +535,26 @@ static void
 sweep_end(struct subnet *s)
 {
 	struct topo *t = &s->topo;
+	bool heavy = s->sweep.kind == SWEEP_HEAVY;
 	uint32_t mark;
 
 	loop_timer_cancel(s->level_timer);
-	list_each(it, &t->devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		if (s->sweep.kind == SWEEP_HEAVY)
-			drop_stale_links(s, d);
-		if (d->suspect || (s->sweep.kind == SWEEP_HEAVY && d->seen_sweep != s->sweep.id))
-			make_silent(s, d);
-	}
+	list_each(it, &t->devices)
+		if (heavy)
+			drop_stale_links(s, list_entry(it, struct device, all));
 	mark = ++t->marks;
 	topo_mark_connected(t, mark);
 	list_each(it, &t->devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		if (d->mark == mark) {
-			forget_tables(s, d);
+		if (d->mark != mark) {
+			s->sweep.changed = true;
+			topo_remove(t, s->transact, d);
 			continue;
 		}
-		s->sweep.changed = true;
-		topo_remove(t, s->transact, d);
+		if (d->suspect || (heavy && d->seen_sweep != s->sweep.id))
+			make_silent(s, d);
+		forget_tables(s, d);
 	}
 	topo_make_paths(t, ++t->marks);
 	subnet_sweep_done(s);

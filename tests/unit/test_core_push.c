@@ -569,7 +569,7 @@ default_partition_in_front(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order_of_bring_up),
@@ -597,5 +597,7 @@ main(void)
 		cmocka_unit_test(default_partition_in_front),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
