@@ -644,16 +644,21 @@ verify_ports(struct subnet *s)
 	}
 }
 
+void
+push_free_drain(struct push *p)
+{
+	for (uint32_t i = 0; p->drain && i < p->plan->fabric->nswitches; i++)
+		plan_row_unref(p->drain[i]);
+	mem_free(p->drain);
+	p->drain = NULL;
+}
+
 static void
 push_end(struct subnet *s)
 {
 	s->push.step = PUSH_DONE;
 	verify_ports(s);
-	if (s->push.drain)
-		for (uint32_t i = 0; i < s->push.plan->fabric->nswitches; i++)
-			plan_row_unref(s->push.drain[i]);
-	mem_free(s->push.drain);
-	s->push.drain = NULL;
+	push_free_drain(&s->push);
 	subnet_push_done(s);
 }
 

@@ -612,6 +612,7 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	s->stage = SUBNET_WAITING;
+	push_free_drain(&s->push);
 	topo_cancel(&s->topo, s->transact);
 	transact_cancel(s->transact, &s->own.target);
 	topo_free(&s->topo);

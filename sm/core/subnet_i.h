@@ -204,7 +204,6 @@ struct subnet {
 	bool up;			/* programmed and verified */
 	bool unrouted;			/* the newest routing was refused */
 	char why_not[400];		/* last reason for not being up */
-	uint32_t duplicates;		/* claims refused in the newest heavy sweep */
 	struct log_limit limit_trap;
 	struct log_limit limit_device;
 };
@@ -290,6 +289,8 @@ void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 push_idle(struct subnet *s);
+void
+push_free_drain(struct push *p);
 /* Timer: the packets of the old tables have left the fabric. */
 void
 push_drain_waited(void *subnet);
