@@ -29,14 +29,27 @@ duplicate(struct subnet *s, struct live_port *p, const struct nodeinfo *ni,
 	path_text(here, path, hops < 0 ? 0 : (unsigned)hops);
 	hops = first ? topo_path(&s->topo, first->device, first->number, path) : -1;
 	path_text(there, path, hops < 0 ? 0 : (unsigned)hops);
+	/* Whoever is there is no part of the subnet. */
+	topo_unlink(&s->topo, p);
+	p->rival_sweep = s->sweep.id;
 	if (p->flags & LIVE_PORT_DUPLICATE)
 		return;
 	p->flags |= LIVE_PORT_DUPLICATE;
-	s->duplicates++;
 	subnet_event(s, EVENT_DUPLICATE, LOG_L_ERROR, ni->node_guid, ni->local_port,
 		     "two devices claim GUID %s: the one at path %s (port %u) is kept, the one at "
 		     "path %s is left out; give one of them another GUID",
 		     guid_text(guid, ni->node_guid), there, first ? first->number : 0, here);
+}
+
+/* Nobody is known behind the port though its cable is up: it is asked again after a while. */
+static void
+probe_failed(struct subnet *s, struct live_port *p)
+{
+	p->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
+	p->flags |= LIVE_PORT_UNANSWERED;
+	if (p->probe_failures < 255)
+		p->probe_failures++;
+	p->probe_after = loop_now(s->env.loop) + sweep_backoff(p->probe_failures);
 }
 
 /* A device answers (again): its route is the one that just worked. */
@@ -117,6 +130,7 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 	p->link_sweep = q->link_sweep = s->sweep.id;
 	p->probe_failures = 0;
 	p->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
+	q->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
 	if (d->info.node_type != NODE_SWITCH && q->guid != ni->port_guid) {
 		q->guid = ni->port_guid;
 		map_set(&s->topo.by_port_guid, q->guid, d->index);
@@ -137,8 +151,9 @@ verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
 	struct live_port *rival = live_peer(q);
 	struct live_port *v = sweep_may_probe(s, rival) ? rival : q;
 
-	if (!sweep_may_probe(s, v) || v->verify || v->flags & LIVE_PORT_PROBING)
+	if (!sweep_may_probe(s, v) || v->verify)
 		return false;
+	/* A probe that is under way already decides it as well. */
 	v->verify = p;
 	v->flags |= LIVE_PORT_VERIFYING;
 	sweep_probe(s, v);
@@ -171,7 +186,7 @@ found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 		log_limited(&s->limit_device, LOG_L_WARNING, "a device behind port %u of "
 			    "0x%016llx answers NodeInfo with impossible values: left out",
 			    p->number, (unsigned long long)p->device->guid);
-		p->flags |= LIVE_PORT_UNANSWERED;
+		probe_failed(s, p);
 		return;
 	}
 	if (ni->node_type != NODE_SWITCH && (owner = port_guid_owner(s, d, ni)) &&
@@ -198,13 +213,27 @@ found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 		duplicate(s, p, ni, p);
 		return;
 	}
+	doubt_claim(s, p, q);
 	if (q->peer && live_peer(q) != p &&
 	    (q->link_sweep == s->sweep.id || s->sweep.kind != SWEEP_HEAVY)) {
 		if (!verify_rival(s, p, q))
 			duplicate(s, p, ni, live_peer(q));
 		return;
 	}
-	doubt_claim(s, p, q);
+	if (q->rival_sweep == s->sweep.id && live_peer(q) != p) {
+		/* It has found somebody else behind itself, who is left out. */
+		duplicate(s, p, ni, q);
+		return;
+	}
+	if (d->info.node_type == NODE_SWITCH && q->read_sweep == s->sweep.id && q->number &&
+	    !live_port_up(q)) {
+		/* It was down when it was read: it came up since, and then finds us by itself, or
+		 * it is not the one that answered. */
+		probe_failed(s, p);
+		bits_set(&d->read, q->number);
+		sweep_device_ready(s, d);
+		return;
+	}
 	join(s, p, q, ni);
 }
 
@@ -254,10 +283,7 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 	} else if (verifying) {
 		verified(s, p, NULL);
 	} else {
-		p->flags |= LIVE_PORT_UNANSWERED;
-		if (p->probe_failures < 255)
-			p->probe_failures++;
-		p->probe_after = loop_now(s->env.loop) + sweep_backoff(p->probe_failures);
+		probe_failed(s, p);
 		/* The cable is up: what was known of it stays until a port says otherwise. */
 		if (p->peer)
 			p->link_sweep = live_peer(p)->link_sweep = s->sweep.id;

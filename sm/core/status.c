@@ -85,6 +85,22 @@ warn_silent(struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_duplicates(struct subnet *s, struct subnet_status *st)
+{
+	uint32_t ports = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++)
+			ports += (d->ports[n].flags & LIVE_PORT_DUPLICATE) != 0;
+	}
+	if (ports)
+		warn(st, "behind %u ports a device claims a GUID that is in use, and is left out: "
+		     "see `weft show events`", ports);
+}
+
+static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
@@ -92,9 +108,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	if (s->plan && s->plan->reason[0])
 		warn(st, "engine %s runs instead of %s: %s", s->plan->engine_running,
 		     s->plan->engine_requested, s->plan->reason);
-	if (s->duplicates)
-		warn(st, "%u devices claim a GUID that is in use and are left out: see `weft show "
-		     "events`", s->duplicates);
+	warn_duplicates(s, st);
 	if (s->plan && s->plan->check.cut_off)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);

@@ -436,8 +436,6 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->answers = w->tick_answers = 0;
 	w->second_round = w->changed = false;
 	s->npeers = kind == SWEEP_HEAVY ? 0 : s->npeers;
-	if (w->kind == SWEEP_HEAVY)
-		s->duplicates = 0;
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
 		w->level[i].work = 0;
 	list_each(it, &s->topo.devices)

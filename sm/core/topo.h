@@ -54,6 +54,7 @@ struct live_port {
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
+	uint32_t rival_sweep;		/* sweep that found a duplicate behind it last */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
 	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
