@@ -516,8 +516,9 @@ device_lost(struct subnet *s, struct device *d, const struct transact_result *re
 		d->want_desc = true;
 		break;
 	case ATTR_SM_INFO:
-		bits_set(&d->sminfo, (unsigned)res->cookie & 0xff);
-		break;
+		/* A program answers this, not the device, which may be well without it. */
+		peers_lost(s, d, (unsigned)res->cookie);
+		return;
 	case ATTR_P_KEY_TABLE:
 		bits_set(&d->pkeys, (unsigned)res->cookie & 0xff);
 		break;

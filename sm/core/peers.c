@@ -67,6 +67,14 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 	tell_peer(s, &before, peer);
 }
 
+void
+peers_lost(struct subnet *s, const struct device *d, unsigned port)
+{
+	for (unsigned n = 0; n < s->npeers; n++)
+		if (s->peers[n].node_guid == d->guid && s->peers[n].port == port)
+			s->peers[n] = s->peers[--s->npeers];
+}
+
 const char *
 peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size)
 {
@@ -179,8 +187,9 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	s->master.state = i.state;
 	s->master.activity = i.activity;
-	s->poll_failures = 0;
 	/* Discovering or standby with a better claim: it is about to lead. */
 	if (i.state == SM_NOT_ACTIVE)
 		poll_failed(s);
+	else
+		s->poll_failures = 0;
 }

@@ -325,6 +325,9 @@ push_field_name(unsigned bit);
 /* peers.c */
 void
 peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i);
+/* It says IsSM, but no subnet manager answers there. */
+void
+peers_lost(struct subnet *s, const struct device *d, unsigned port);
 /* After discovery: decide who is master. True: we are. */
 bool
 peers_elect(struct subnet *s);
