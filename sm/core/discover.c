@@ -16,10 +16,30 @@
 /*
  * Reaching devices.
  */
+
+/* Two devices have the GUID of this switch. What its neighbours told of its cables may be about
+ * either of them: it has to find them all by itself. */
 static void
-duplicate(struct subnet *s, struct live_port *p, const struct nodeinfo *ni,
-	  const struct live_port *first)
+dispute(struct subnet *s, struct device *d)
 {
+	if (d->info.node_type != NODE_SWITCH || d->disputed_sweep == s->sweep.id)
+		return;
+	d->disputed_sweep = s->sweep.id;
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		if (!p->peer || p->far_sweep == s->sweep.id)
+			continue;
+		p->flags |= LIVE_PORT_VERIFYING;
+		sweep_probe(s, p);
+	}
+}
+
+/* The device behind p has the GUID of the one that `first` belongs to or leads to: left out. */
+static void
+duplicate(struct subnet *s, struct live_port *p, const struct live_port *first)
+{
+	struct device *d = topo_find(&s->topo, p->far_guid);
 	uint8_t path[SMP_MAX_HOPS + 1];
 	char here[PATH_TEXT_SIZE], there[PATH_TEXT_SIZE], guid[GUID_TEXT_SIZE];
 	int hops = topo_path(&s->topo, p->device, p->number, path);
@@ -29,16 +49,16 @@ duplicate(struct subnet *s, struct live_port *p, const struct nodeinfo *ni,
 	path_text(here, path, hops < 0 ? 0 : (unsigned)hops);
 	hops = first ? topo_path(&s->topo, first->device, first->number, path) : -1;
 	path_text(there, path, hops < 0 ? 0 : (unsigned)hops);
-	/* Whoever is there is no part of the subnet. */
 	topo_unlink(&s->topo, p);
-	p->rival_sweep = s->sweep.id;
+	if (d)
+		dispute(s, d);
 	if (p->flags & LIVE_PORT_DUPLICATE)
 		return;
 	p->flags |= LIVE_PORT_DUPLICATE;
-	subnet_event(s, EVENT_DUPLICATE, LOG_L_ERROR, ni->node_guid, ni->local_port,
+	subnet_event(s, EVENT_DUPLICATE, LOG_L_ERROR, p->far_guid, p->far_port,
 		     "two devices claim GUID %s: the one at path %s (port %u) is kept, the one at "
 		     "path %s is left out; give one of them another GUID",
-		     guid_text(guid, ni->node_guid), there, first ? first->number : 0, here);
+		     guid_text(guid, p->far_guid), there, first ? first->number : 0, here);
 }
 
 /* Nobody is known behind the port though its cable is up: it is asked again after a while. */
@@ -141,6 +161,15 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 		sweep_want_switch(s, d);
 }
 
+/* What is behind v decides whether p's claim is right; a probe under way is as good. */
+static void
+verify(struct subnet *s, struct live_port *p, struct live_port *v)
+{
+	v->verify = p;
+	v->flags |= LIVE_PORT_VERIFYING;
+	sweep_probe(s, v);
+}
+
 /*
  * Port `p` says that its far end is port q, which is joined elsewhere. Probe that other cable
  * again, from an end that can: whoever is behind it decides.
@@ -153,10 +182,7 @@ verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
 
 	if (!sweep_may_probe(s, v) || v->verify)
 		return false;
-	/* A probe that is under way already decides it as well. */
-	v->verify = p;
-	v->flags |= LIVE_PORT_VERIFYING;
-	sweep_probe(s, v);
+	verify(s, p, v);
 	return true;
 }
 
@@ -176,88 +202,126 @@ doubt_claim(struct subnet *s, struct live_port *p, const struct live_port *q)
 		sweep_probe(s, other);
 }
 
-static void
-found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
+/* The device that answered behind p, known or new; NULL if it is left out. */
+static struct device *
+device_behind(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 {
 	struct device *d = topo_find(&s->topo, ni->node_guid);
-	struct live_port *owner, *q;
+	struct live_port *owner;
 
 	if (!node_info_sane(ni) || (ni->node_type != NODE_SWITCH && !ni->local_port)) {
 		log_limited(&s->limit_device, LOG_L_WARNING, "a device behind port %u of "
 			    "0x%016llx answers NodeInfo with impossible values: left out",
 			    p->number, (unsigned long long)p->device->guid);
 		probe_failed(s, p);
-		return;
+		return NULL;
 	}
 	if (ni->node_type != NODE_SWITCH && (owner = port_guid_owner(s, d, ni)) &&
 	    owner->peer && owner->link_sweep == s->sweep.id) {
-		duplicate(s, p, ni, owner);
-		return;
+		duplicate(s, p, owner);
+		return NULL;
 	}
-	if (!d) {
-		d = topo_add(&s->topo, ni);
-		s->sweep.changed = true;
-	} else if (!same_device(d, ni)) {
-		/* Not who it was. If nobody has answered for the old one it was exchanged. */
-		if (d->seen_sweep == s->sweep.id || d == s->topo.own || d->inflight) {
-			duplicate(s, p, ni, &d->ports[d->info.node_type == NODE_SWITCH ? 0 : 1]);
-			return;
-		}
+	if (d && same_device(d, ni))
+		return d;
+	/* Not who it was. If nobody has answered for the old one it was exchanged. */
+	if (d && (d->seen_sweep == s->sweep.id || d == s->topo.own || d->inflight)) {
+		duplicate(s, p, &d->ports[d->info.node_type == NODE_SWITCH ? 0 : 1]);
+		return NULL;
+	}
+	if (d)
 		topo_remove(&s->topo, s->transact, d);
-		d = topo_add(&s->topo, ni);
-		s->sweep.changed = true;
+	s->sweep.changed = true;
+	return topo_add(&s->topo, ni);
+}
+
+/*
+ * Port p says that q is at its far end, and q is no other's. True if that is to be believed: q has
+ * not found another behind itself in this sweep, and need not be asked.
+ */
+static bool
+believable(struct subnet *s, struct live_port *p, struct live_port *q)
+{
+	struct device *d = q->device;
+
+	if (live_peer(q) == p || !sweep_may_probe(s, q))
+		return true;
+	if (q->far_sweep == s->sweep.id) {
+		if (q->far_guid == p->device->guid && q->far_port == p->number)
+			return true;
+		duplicate(s, p, q);
+		return false;
 	}
+	if (q->read_sweep == s->sweep.id && !live_port_up(q)) {
+		/* It was down when it was read: it came up since, and then finds us by itself, or
+		 * it is not the one that answered. */
+		probe_failed(s, p);
+		bits_set(&d->read, q->number);
+		sweep_device_ready(s, d);
+		return false;
+	}
+	/* A switch cabled to itself is rarer than two of one GUID. */
+	if (d != p->device && d->disputed_sweep != s->sweep.id)
+		return true;
+	if (q->verify) {
+		probe_failed(s, p);
+		return false;
+	}
+	verify(s, p, q);
+	return false;
+}
+
+static void
+found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
+{
+	struct device *d;
+	struct live_port *q;
+
+	p->far_sweep = s->sweep.id;
+	p->far_guid = ni->node_guid;
+	p->far_port = ni->local_port;
+	d = device_behind(s, p, ni);
+	if (!d)
+		return;
 	q = &d->ports[ni->local_port];
-	if (q == p && p->device == d && ni->local_port == p->number) {
+	if (q == p) {
 		/* A port cannot be its own far end: another switch with our neighbour's GUID. */
-		duplicate(s, p, ni, p);
+		duplicate(s, p, p);
 		return;
 	}
 	doubt_claim(s, p, q);
 	if (q->peer && live_peer(q) != p &&
 	    (q->link_sweep == s->sweep.id || s->sweep.kind != SWEEP_HEAVY)) {
 		if (!verify_rival(s, p, q))
-			duplicate(s, p, ni, live_peer(q));
+			duplicate(s, p, live_peer(q));
 		return;
 	}
-	if (q->rival_sweep == s->sweep.id && live_peer(q) != p) {
-		/* It has found somebody else behind itself, who is left out. */
-		duplicate(s, p, ni, q);
-		return;
-	}
-	if (d->info.node_type == NODE_SWITCH && q->read_sweep == s->sweep.id && q->number &&
-	    !live_port_up(q)) {
-		/* It was down when it was read: it came up since, and then finds us by itself, or
-		 * it is not the one that answered. */
-		probe_failed(s, p);
-		bits_set(&d->read, q->number);
-		sweep_device_ready(s, d);
-		return;
-	}
-	join(s, p, q, ni);
+	if (believable(s, p, q))
+		join(s, p, q, ni);
 }
 
 /* The cable that was there first has answered (`ni`), or not (NULL). */
 static void
 verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
 {
-	struct live_port *claimant = v->verify, *peer = live_peer(v), *q;
-	struct nodeinfo claim;
+	struct live_port *claimant = v->verify, *peer = live_peer(v);
 
 	v->verify = NULL;
-	q = peer && sweep_may_probe(s, v) && ni && peer->device->guid == ni->node_guid &&
-	    peer->number == ni->local_port ? peer : NULL;
-	if (q) {
-		/* It still is who it was: the claim is a second device of one GUID. */
-		duplicate(s, claimant, ni, v);
+	if (peer && ni && peer->device->guid == ni->node_guid && peer->number == ni->local_port) {
+		/* It still is who it was: the claim is a second device of one GUID, unless the two
+		 * have been joined meanwhile. */
+		v->far_sweep = s->sweep.id;
+		v->far_guid = ni->node_guid;
+		v->far_port = ni->local_port;
+		if (peer != claimant)
+			duplicate(s, claimant, v);
 		return;
 	}
 	topo_unlink(&s->topo, v);
 	s->sweep.changed = true;
-	if (ni) {
-		claim = *ni;
-		found(s, v, &claim);
-	}
+	if (ni)
+		found(s, v, ni);
+	else
+		probe_failed(s, v);
 	claimant->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
 	sweep_probe(s, claimant);
 }
@@ -268,28 +332,24 @@ verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
 static void
 probe_done(struct subnet *s, struct live_port *p, const struct transact_result *res)
 {
-	bool verifying = p->flags & LIVE_PORT_VERIFYING;
 	bool answered = !res->error && !res->mad_status;
 	struct nodeinfo ni;
 
-	p->flags &= (uint16_t)~LIVE_PORT_PROBED;
+	p->flags &= (uint16_t)~(LIVE_PORT_PROBED | LIVE_PORT_VERIFYING);
 	if (answered) {
 		nodeinfo_decode(&ni, res->data);
 		p->flags &= (uint16_t)~LIVE_PORT_UNANSWERED;
-		if (!verifying)
-			found(s, p, &ni);
-		else
-			verified(s, p, &ni);
-	} else if (verifying) {
-		verified(s, p, NULL);
+	}
+	if (p->verify) {
+		verified(s, p, answered ? &ni : NULL);
+	} else if (answered) {
+		found(s, p, &ni);
 	} else {
 		probe_failed(s, p);
 		/* The cable is up: what was known of it stays until a port says otherwise. */
 		if (p->peer)
 			p->link_sweep = live_peer(p)->link_sweep = s->sweep.id;
 	}
-	if (!p->verify)
-		p->flags &= (uint16_t)~LIVE_PORT_VERIFYING;
 	list_remove(&p->wait);
 	p->flags &= (uint16_t)~LIVE_PORT_PROBING;
 	sweep_level_done(s, p->level);

@@ -206,6 +206,7 @@ static void
 probe_finish(struct subnet *s, struct live_port *p)
 {
 	list_remove(&p->wait);
+	p->verify = NULL;
 	p->flags &= (uint16_t)~(LIVE_PORT_PROBING | LIVE_PORT_VERIFYING);
 	sweep_level_done(s, p->level);
 }

@@ -33,7 +33,7 @@ struct agent {
 enum port_flags {
 	LIVE_PORT_READ = 1,		/* info holds something */
 	LIVE_PORT_DUPLICATE = 2,	/* the far end claims a GUID that lives elsewhere */
-	LIVE_PORT_VERIFYING = 4,	/* the probe in flight decides who owns a GUID */
+	LIVE_PORT_VERIFYING = 4,	/* to be probed though the far end has told of the cable */
 	LIVE_PORT_PROBING = 8,		/* a probe is queued or in flight */
 	LIVE_PORT_REREGISTER = 16,	/* clients must be asked to register again */
 	LIVE_PORT_REFUSED = 32,		/* refused a Set in the last push */
@@ -54,12 +54,14 @@ struct live_port {
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
-	uint32_t rival_sweep;		/* sweep that found a duplicate behind it last */
+	uint64_t far_guid;		/* node GUID that its last probe was answered with */
+	uint32_t far_sweep;		/* sweep of that probe */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
 	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
+	uint8_t far_port;		/* port number that its last probe was answered with */
 	uint8_t probe_failures;		/* in a row */
 	uint8_t level;			/* distance under which its probe is counted */
 	uint16_t flags;			/* enum port_flags */
@@ -76,6 +78,7 @@ struct device {
 	struct plan_row *lft;		/* switches: what its LFT is known to hold; NULL unknown */
 	uint32_t index;			/* place in topo.table */
 	uint32_t seen_sweep;		/* sweep that reached it last */
+	uint32_t disputed_sweep;	/* sweep in which another device claimed its GUID last */
 	uint32_t info_sweep;		/* switch: sweep that asked for SwitchInfo last */
 	uint32_t mark;			/* scratch of graph walks */
 	uint32_t fabric_node;		/* node index in the newest snapshot; FABRIC_NONE */

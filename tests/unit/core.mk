@@ -4,8 +4,10 @@ $(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^
 
-unit_tests += test_core_discovery test_core_lids
+unit_tests += test_core_discovery test_core_claims test_core_lids
 test_core_discovery_libs := $(core_bed_libs)
 test_core_discovery_extra := -lcmocka
+test_core_claims_libs := $(core_bed_libs)
+test_core_claims_extra := -lcmocka
 test_core_lids_libs := $(core_bed_libs)
 test_core_lids_extra := -lcmocka
