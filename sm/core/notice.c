@@ -173,6 +173,7 @@ notice_request(void *subnet, const struct port_mad *m)
 	}
 	if (smp.h.attr_id == ATTR_SM_INFO &&
 	    (smp.h.method == MAD_GET || smp.h.method == MAD_SET)) {
+		peers_asked(s, &smp);
 		sm_info(s, m, &smp);
 		return;
 	}

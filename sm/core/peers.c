@@ -6,7 +6,11 @@
  * Discovery asks every port that says IsSM for SMInfo (peers_saw). When it ends, peers_elect()
  * decides: a master that is there stays master, whatever its priority or GUID (a new manager does
  * not capture a live fabric); among those that are not, the higher priority and then the lower GUID
- * wins. A standby asks the master now and then whether it lives, and sweeps when it does not.
+ * wins, and likewise among masters whose fabrics have become one. A standby asks the master now
+ * and then whether it lives, and sweeps when it does not.
+ *
+ * Two that start together see each other or not, as it happens. Who is asked for SMInfo by somebody
+ * that it has not seen looks again before it decides (peers_asked).
  */
 #include "sm/core/subnet_i.h"
 
@@ -98,6 +102,54 @@ goes_before(const struct subnet *s, const struct peer_sm *p)
 	return p->guid < s->port->id.guid;
 }
 
+/* Who is at the other end of a directed route: back over the ports that it came in by. */
+static struct device *
+asker_by_path(const struct subnet *s, const uint8_t *return_path, unsigned hops)
+{
+	struct device *d = s->topo.own;
+
+	for (unsigned i = hops; i && d; i--)
+		d = return_path[i] <= d->info.num_ports ? d->ports[return_path[i]].peer : NULL;
+	return d;
+}
+
+static bool
+is_peer(const struct subnet *s, const struct device *d)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (s->peers[i].node_guid == d->guid)
+			return true;
+	return false;
+}
+
+void
+peers_asked(struct subnet *s, const struct smp *smp)
+{
+	struct device *d;
+
+	if (smp->h.mgmt_class != MAD_CLASS_SUBN_DIRECT)
+		return;
+	if (s->role == ROLE_DISCOVERING) {
+		memcpy(s->stranger, smp->return_path, sizeof(s->stranger));
+		s->stranger_hops = smp->hop_count;
+		return;
+	}
+	d = asker_by_path(s, smp->return_path, smp->hop_count);
+	if (d && d != s->topo.own && !is_peer(s, d))
+		subnet_want_device(s, d->guid);
+}
+
+bool
+peers_overlooked(struct subnet *s)
+{
+	const struct device *d = asker_by_path(s, s->stranger, s->stranger_hops);
+	bool overlooked = s->stranger_hops && !s->looked_again && (!d || !is_peer(s, d));
+
+	s->stranger_hops = 0;
+	s->looked_again = overlooked;
+	return overlooked;
+}
+
 bool
 peers_elect(struct subnet *s)
 {
@@ -112,7 +164,10 @@ peers_elect(struct subnet *s)
 			first = p;
 			break;
 		}
-		if (s->role == ROLE_MASTER || !goes_before(s, p))
+		/* A master stands back for a better one that is there now, and for nobody else. */
+		if (s->role == ROLE_MASTER && (p->state != SM_MASTER || p->sweep != s->sweep.id))
+			continue;
+		if (!goes_before(s, p))
 			continue;
 		if (!first || p->priority > first->priority ||
 		    (p->priority == first->priority && p->guid < first->guid))

@@ -355,6 +355,7 @@ stand_by(struct subnet *s)
 	s->poll_failures = 0;
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
+	reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
 	rest(s);
 }
 
@@ -391,13 +392,16 @@ subnet_sweep_done(struct subnet *s)
 		own_port_down(s, why);
 		return;
 	}
-	if (s->role != ROLE_MASTER) {
-		if (!peers_elect(s)) {
-			stand_by(s);
-			return;
-		}
-		set_role(s, ROLE_MASTER, "");
+	if (s->role == ROLE_DISCOVERING && peers_overlooked(s)) {
+		s->wanted = SWEEP_HEAVY;
+		rest(s);
+		return;
 	}
+	if (!peers_elect(s)) {
+		stand_by(s);
+		return;
+	}
+	set_role(s, ROLE_MASTER, "");
 	if (s->plan && !s->sweep.changed && !s->want_route && !retry_due(s) &&
 	    !s->first_master_sweep) {
 		finish_sweep(s, false);

@@ -193,6 +193,9 @@ struct subnet {
 	unsigned npeers;
 	struct peer_sm master;		/* standby: who is in charge */
 	unsigned poll_failures;
+	uint8_t stranger[SMP_MAX_HOPS + 1];	/* return path of a question while discovering */
+	uint8_t stranger_hops;		/* its length, 0: nobody asked */
+	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
 	struct reroute reroute;		/* a command that waits for its outcome */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -328,6 +331,12 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 /* It says IsSM, but no subnet manager answers there. */
 void
 peers_lost(struct subnet *s, const struct device *d, unsigned port);
+/* Somebody asks us for SMInfo: perhaps a subnet manager that we do not know. */
+void
+peers_asked(struct subnet *s, const struct smp *smp);
+/* After discovery, before the decision: one that asked was not seen. True only once in a row. */
+bool
+peers_overlooked(struct subnet *s);
 /* After discovery: decide who is master. True: we are. */
 bool
 peers_elect(struct subnet *s);

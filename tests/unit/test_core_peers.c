@@ -310,7 +310,7 @@ static void
 two_start(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 120; i++) {
+	for (int i = 0; i < 240; i++) {
 		struct bed *b = bed_new(FABRIC, (uint64_t)i + 1);
 		struct bed_sm *one = sm_at(b, "H0_0"), *two = sm_at(b, "H2_2");
 		struct bed_sm *early = i % 2 ? two : one, *late = i % 2 ? one : two;
@@ -318,7 +318,29 @@ two_start(void **state)
 		late->conf.priority = i % 3 == 1;
 		early->conf.priority = i % 3 == 2;
 		bed_start(early);
-		bed_wait(b, i / 2 * USEC(25));
+		bed_wait(b, i / 2 * USEC(5));
+		bed_start(late);
+		bed_wait(b, SEC(10));
+		exactly_one_leads(one, two);
+		bed_free(b);
+	}
+}
+
+/* A slow device leaves much time between looking at the other's port and deciding. */
+static void
+two_start_slowly(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		struct bed *b = bed_new(FABRIC, (uint64_t)i + 1);
+		struct bed_sm *one = sm_at(b, "H0_0"), *two = sm_at(b, "H2_2");
+		struct bed_sm *early = i % 2 ? two : one, *late = i % 2 ? one : two;
+
+		late->conf.priority = i % 3 == 1;
+		early->conf.priority = i % 3 == 2;
+		model_delay(b->m, bed_node(b, "S1"), MSEC(50));
+		bed_start(early);
+		bed_wait(b, i / 2 * MSEC(10));
 		bed_start(late);
 		bed_wait(b, SEC(10));
 		exactly_one_leads(one, two);
@@ -404,6 +426,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(we_answer_sminfo),
 		cmocka_unit_test(discovering_is_answered),
 		cmocka_unit_test(two_start),
+		cmocka_unit_test(two_start_slowly),
 		cmocka_unit_test(standby_inherits),
 		cmocka_unit_test(two_fabrics_become_one),
 	};
