@@ -456,6 +456,11 @@ route_refused(struct subnet *s, struct plan_job *job)
 		return;
 	}
 	s->unrouted = true;
+	if (s->push_incomplete) {
+		/* What an earlier push left open waits on, longer each time. */
+		s->failures++;
+		s->retry_at = loop_now(s->env.loop) + retry_delay(s);
+	}
 	not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
 	       s->plan ? " and the old tables stay" : "", job->why.text);
 	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
