@@ -1,7 +1,9 @@
-unit_tests += test_core_push test_core_change test_core_peers
+unit_tests += test_core_push test_core_change test_core_peers test_core_reroute
 test_core_push_libs := $(core_bed_libs)
 test_core_push_extra := -lcmocka
 test_core_change_libs := $(core_bed_libs)
 test_core_change_extra := -lcmocka
 test_core_peers_libs := $(core_bed_libs)
 test_core_peers_extra := -lcmocka
+test_core_reroute_libs := $(core_bed_libs)
+test_core_reroute_extra := -lcmocka
