@@ -585,14 +585,16 @@ device_lost(struct subnet *s, struct device *d, const struct transact_result *re
 	}
 	if (res->error == ERR_TIMEOUT)
 		ask_neighbours(s, d);
-	if (d->path_version == s->topo.path_version || d->suspect ||
-	    (d != s->topo.own && !has_cables(d))) {
+	if (d->suspect || (d != s->topo.own && !has_cables(d))) {
 		d->suspect = true;
 		return;
 	}
 	/* Cables went since its route was made: perhaps the route died, not the device. */
-	topo_make_paths(&s->topo, ++s->topo.marks);
-	d->path_version = s->topo.path_version;
+	if (d->path_version != s->topo.path_version) {
+		topo_make_paths(&s->topo, ++s->topo.marks);
+		d->path_version = s->topo.path_version;
+	}
+	d->suspect = topo_path_hash(d) == d->tried_path;
 }
 
 static void

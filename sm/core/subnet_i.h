@@ -52,7 +52,8 @@ struct sweep {
 	unsigned last_level;		/* farthest level in use */
 	uint64_t answers;		/* answers seen in this sweep */
 	uint64_t tick_answers;		/* the same at the last tick of the level timer */
-	bool second_round;		/* suspects are being asked over other paths */
+	unsigned rounds;		/* suspects are being asked over other paths: how often */
+	uint64_t round_answers;		/* answers seen when the last round began */
 	bool changed;			/* the model differs from the snapshot */
 	struct sweep_level level[SWEEP_LEVELS];
 };
@@ -102,17 +103,32 @@ enum push_field {
 enum push_step {
 	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */
 	PUSH_OWN_PORT,		/* our own LID first */
-	PUSH_DRAIN,		/* drop the entries that change, when old and new do not mix */
+	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
+	PUSH_LINKS,		/* and links between switches that have tables: fields, ARMED */
+	PUSH_LINKS_UP,		/* and ACTIVE, before any table leads packets there */
+	PUSH_STAGE,		/* old and new do not mix: entries that change, set by set */
 	PUSH_DRAIN_WAIT,	/* packets of the old tables leave the fabric */
 	PUSH_CONFIG,		/* tables, port fields, ARMED */
 	PUSH_ACTIVATE,		/* ARMED to ACTIVE */
 	PUSH_DONE,
 };
 
+/* Sets of rows that are written one after the other before those of the plan, where packets must
+ * not meet any mixture of old and new. */
+#define STAGES_MAX 16
+struct plan_stages {
+	unsigned len;			/* sets */
+	bool drain;			/* the only set drops what changes: packets are waited out */
+	uint32_t nswitches;		/* length of each set */
+	struct plan_row **rows[STAGES_MAX];	/* by switch; NULL: it stays as it is */
+};
+
 struct push {
 	enum push_step step;
 	struct plan *plan;		/* being programmed; reference held */
-	struct plan_row **drain;	/* intermediate rows by switch, or NULL */
+	struct plan_stages *stages;	/* owned; NULL: none is needed */
+	unsigned stage;			/* the set that is being written */
+	bool live;			/* some switch forwarded already when the push began */
 	monotime started;
 	uint32_t blocks;		/* LFT blocks written */
 	uint32_t entries;		/* LFT entries that changed, against what was known */
@@ -277,6 +293,8 @@ void
 planner_start(struct subnet *s, const struct fabric *f, bool dry_run);
 void
 planner_free_job(struct plan_job *job);
+void
+plan_stages_free(struct plan_stages *st);	/* NULL is allowed */
 
 /* push.c */
 /* True if switches hold tables that nobody here knows: read them before routing. */
@@ -285,15 +303,13 @@ push_needs_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
 void
-push_start(struct subnet *s, struct plan *plan, struct plan_row **drain);
+push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages);
 bool
 push_next(struct subnet *s, struct agent *a, struct transact_request *r);
 void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 push_idle(struct subnet *s);
-void
-push_free_drain(struct push *p);
 /* Timer: the packets of the old tables have left the fabric. */
 void
 push_drain_waited(void *subnet);

@@ -13,9 +13,9 @@
  * dirty) its ports are read, and what changed is followed by probes. As master the change bit is
  * cleared before the ports are read: the other order loses a change.
  *
- * A device that lets a request time out is asked again over another path when all else is done,
- * then it is silent: it stays in the model with its last known tables while its cables are up.
- * What the answers mean is in discover.c.
+ * A device that lets a request time out is asked again over another path when all else is done, and
+ * again while that makes others answer, then it is silent: it stays in the model with its last
+ * known tables while its cables are up. What the answers mean is in discover.c.
  */
 #include "sm/core/sweep_i.h"
 
@@ -23,6 +23,7 @@
 #include "sm/base/mem.h"
 
 #define LEVEL_TICK MSEC(10)
+#define ROUNDS 16			/* of asking suspects again, while some of them answer */
 #define BACKOFF_FIRST SEC(10)
 #define BACKOFF_MAX SEC(600)
 
@@ -235,6 +236,7 @@ ask(struct subnet *s, struct device *d, unsigned port, struct transact_request *
 	}
 	if (d->silent)
 		r->retries_less = 15;
+	d->tried_path = topo_path_hash(d);
 	d->inflight++;
 	return true;
 }
@@ -382,7 +384,7 @@ start_device(struct subnet *s, struct device *d)
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 	bool dirty = map_get(&s->dirty, d->guid) != MAP_NONE;
 
-	d->suspect = d->retried = d->answered = d->busy = d->relinked = false;
+	d->suspect = d->answered = d->busy = d->relinked = false;
 	device_forget_wants(d);
 	if (s->sweep.kind == SWEEP_HEAVY)
 		return;
@@ -393,7 +395,8 @@ start_device(struct subnet *s, struct device *d)
 		sweep_device_ready(s, d);
 		return;
 	}
-	if (d->silent && loop_now(s->env.loop) < d->retry_after)
+	/* Who sends a trap lives. */
+	if (d->silent && !dirty && loop_now(s->env.loop) < d->retry_after)
 		return;
 	if (is_switch && (dirty || s->sweep.kind == SWEEP_LIGHT)) {
 		d->want_switch_info = d->wait_switch_info = true;
@@ -435,7 +438,8 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->started = loop_now(s->env.loop);
 	w->open_level = w->last_level = 0;
 	w->answers = w->tick_answers = 0;
-	w->second_round = w->changed = false;
+	w->changed = false;
+	w->rounds = 0;
 	s->npeers = kind == SWEEP_HEAVY ? 0 : s->npeers;
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
 		w->level[i].work = 0;
@@ -451,26 +455,43 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	}
 }
 
-/* Ask suspects once more, over another cable where there is one. True if anything is asked. */
-static bool
-second_round(struct subnet *s)
+static void
+ask_again(struct subnet *s, struct device *d)
 {
+	d->suspect = false;
+	if (d->info.node_type == NODE_SWITCH)
+		d->wait_switch_info = d->want_switch_info || d->want_clear;
+	sweep_device_ready(s, d);
+}
+
+/*
+ * Ask the suspects once more that devices in order lead to, over another cable where there is one.
+ * Those that answer lead to others: a cut in mid-sweep is walked round from its edge. True if
+ * anything is asked.
+ */
+static bool
+next_round(struct subnet *s)
+{
+	struct topo *t = &s->topo;
+	uint32_t mark = ++t->marks;
 	bool any = false;
 
-	topo_make_paths(&s->topo, ++s->topo.marks);
-	list_each(it, &s->topo.devices) {
+	topo_make_paths(t, mark);
+	/* All paths are chosen before the first suspect is taken for a device in order. */
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+		bool again = d->suspect && !d->silent && d->mark == mark &&
+			     (topo_path_hash(d) != d->tried_path || topo_other_path(t, d) ||
+			      d->answered);
+
+		d->mark = again ? mark : mark - 1;
+		any |= again;
+	}
+	list_each(it, &t->devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		if (!d->suspect || d->retried || d->silent)
-			continue;
-		d->retried = true;
-		if (!topo_other_path(&s->topo, d) && !d->answered)
-			continue;
-		d->suspect = false;
-		if (d->info.node_type == NODE_SWITCH)
-			d->wait_switch_info = d->want_switch_info || d->want_clear;
-		sweep_device_ready(s, d);
-		any = true;
+		if (d->mark == mark)
+			ask_again(s, d);
 	}
 	return any;
 }
@@ -570,9 +591,10 @@ sweep_idle(struct subnet *s)
 		if (!transact_is_idle(s->transact))
 			return;
 	}
-	if (!w->second_round) {
-		w->second_round = true;
-		if (second_round(s))
+	if (!w->rounds || (w->rounds < ROUNDS && w->answers > w->round_answers)) {
+		w->rounds++;
+		w->round_answers = w->answers;
+		if (next_round(s))
 			return;
 	}
 	sweep_end(s);

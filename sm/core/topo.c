@@ -214,7 +214,7 @@ may_forward(const struct topo *t, const struct device *d, bool through_silent)
 {
 	if (d != t->own && d->info.node_type != NODE_SWITCH)
 		return false;
-	return through_silent || !d->silent;
+	return through_silent || (!d->silent && !d->suspect);
 }
 
 /* Breadth-first over the links; with `paths` each device gets its route on first arrival. */
@@ -260,6 +260,16 @@ void
 topo_mark_connected(struct topo *t, uint32_t mark)
 {
 	topo_walk(t, mark, false);
+}
+
+uint64_t
+topo_path_hash(const struct device *d)
+{
+	uint64_t h = 0xcbf29ce484222325u ^ d->hops;	/* FNV-1a */
+
+	for (unsigned i = 1; i <= d->hops; i++)
+		h = (h ^ d->path[i]) * 0x100000001b3u;
+	return h;
 }
 
 bool

@@ -104,7 +104,7 @@ struct device {
 	monotime retry_after;		/* silent: not asked before this time */
 	bool relinked;			/* a port came to INIT in this sweep */
 	bool suspect;			/* a request timed out in this sweep */
-	bool retried;			/* and was repeated over another path */
+	uint64_t tried_path;		/* topo_path_hash() when it was asked last */
 	bool silent;			/* does not answer; kept for what it forwards */
 	bool complete;			/* everything needed was read at least once */
 	bool extended;			/* offers extended link speeds */
@@ -182,12 +182,16 @@ int
 topo_path(const struct topo *t, const struct device *d, unsigned number,
 	  uint8_t path[SMP_MAX_HOPS + 1]);
 /* Shortest paths from our own node over the known links, for every device that can be asked: silent
- * devices are reached but not passed through. Sets d->mark to `mark` on what is reached. */
+ * and suspect devices are reached but not passed through. Sets d->mark to `mark` on what is
+ * reached. */
 void
 topo_make_paths(struct topo *t, uint32_t mark);
 /* The same walk through silent devices too (they still forward data), setting marks alone. */
 void
 topo_mark_connected(struct topo *t, uint32_t mark);
+/* Tells paths of one device from each other. */
+uint64_t
+topo_path_hash(const struct device *d);
 /* Give `d` a path over another link than its present one; false if there is none. */
 bool
 topo_other_path(struct topo *t, struct device *d);
