@@ -5,7 +5,9 @@
  * The job holds references to all that it reads; the loop goes on meanwhile. After the chain of
  * engines has given tables that pass the checker, they are proved once more together with what the
  * switches hold now: packets meet any mixture of both while blocks are written. Where the mixture
- * could deadlock, the rows of a first step are made: entries that change are dropped first.
+ * could loop or deadlock, entries change in an order, nearest to their destination first, so that
+ * a changed entry leads to changed ones only; each step's mixture is proved in turn. Where that
+ * fails too, entries that change are dropped first.
  */
 #include "sm/core/planner.h"
 
@@ -14,6 +16,8 @@
 #include "routing/check.h"
 #include "routing/engine.h"
 #include "sm/base/mem.h"
+
+#define LEVEL_FAR 255	/* no way, or none that ends */
 
 /* The engine that was asked for by name goes first; while the command that asked waits for its
  * answer it goes alone. */
@@ -67,25 +71,167 @@ count_changes(struct plan_job *j)
 	}
 }
 
+/*
+ * Getting from the old tables to the new ones.
+ */
+void
+plan_stages_free(struct plan_stages *st)
+{
+	for (unsigned i = 0; st && i < st->len; i++) {
+		for (uint32_t sw = 0; sw < st->nswitches; sw++)
+			plan_row_unref(st->rows[i][sw]);
+		mem_free(st->rows[i]);
+	}
+	mem_free(st);
+}
+
+static struct plan_stages *
+stages_new(const struct plan_job *j, unsigned len)
+{
+	struct plan_stages *st = mem_zalloc(sizeof(*st));
+
+	st->nswitches = j->plan->fabric->nswitches;
+	st->len = len;
+	for (unsigned i = 0; i < len; i++)
+		st->rows[i] = mem_array(st->nswitches, sizeof(struct plan_row *));
+	return st;
+}
+
+/* The table of the switch changes, and what it holds now is known. */
+static bool
+row_changes(const struct plan_job *j, uint32_t sw)
+{
+	const struct plan_row *old = j->shadow->rows[sw], *new = j->plan->rows[sw];
+
+	return old && new && !j->plan->fixed[sw] && !plan_row_equal(old, new);
+}
+
 /* Old entries that stay, and "drop" where they change: a subset of both tables. */
 static void
 make_drain(struct plan_job *j)
 {
-	uint32_t n = j->plan->fabric->nswitches;
-
-	j->drain = mem_array(n, sizeof(*j->drain));
-	for (uint32_t sw = 0; sw < n; sw++) {
+	j->stages = stages_new(j, 1);
+	j->stages->drain = true;
+	for (uint32_t sw = 0; sw < j->stages->nswitches; sw++) {
 		const struct plan_row *old = j->shadow->rows[sw], *new = j->plan->rows[sw];
 		struct plan_row *row;
 
-		if (!old || !new || j->plan->fixed[sw] || plan_row_equal(old, new))
+		if (!row_changes(j, sw))
 			continue;
 		row = plan_row_new(j->plan->lids->top);
 		for (uint32_t i = 0; i < row->len; i++)
 			if (plan_row_port(old, i) == plan_row_port(new, i))
 				row->port[i] = plan_row_port(old, i);
-		j->drain[sw] = row;
+		j->stages->rows[0][sw] = row;
 	}
+}
+
+/* The switch behind a port, FABRIC_NONE if there is none. */
+static uint32_t
+next_switch(const struct fabric *f, uint32_t sw, uint8_t out)
+{
+	const struct fabric_node *n = fabric_switch_node(f, sw);
+	uint32_t peer = out && out <= n->nports ? f->ports[n->first_port + out].peer : FABRIC_NONE;
+
+	return peer == FABRIC_NONE ? FABRIC_NONE : f->nodes[f->ports[peer].node].sw;
+}
+
+/* Switches from each switch to the destination by the new tables; a way is walked once. */
+static void
+find_levels(const struct plan_job *j, uint32_t lid, uint8_t *level, uint32_t *way)
+{
+	const struct fabric *f = j->plan->fabric;
+	uint32_t home = j->plan->lids->dest[lid].sw;
+
+	memset(level, 0, f->nswitches);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t len = 0, at = sw;
+		unsigned far;
+
+		while (at != FABRIC_NONE && at != home && !level[at] && len < PLAN_MAX_HOPS) {
+			way[len++] = at;
+			at = next_switch(f, at, plan_row_port(j->plan->rows[at], lid));
+		}
+		far = at == FABRIC_NONE || len == PLAN_MAX_HOPS ? LEVEL_FAR : at == home ? 0 : level[at];
+		while (len)
+			level[way[--len]] = (uint8_t)(far < LEVEL_FAR ? ++far : LEVEL_FAR);
+	}
+}
+
+/* Enter one LID's changed entries into the sets: in set i those that are i or nearer. */
+static void
+stage_lid(struct plan_job *j, uint32_t lid, const uint8_t *level)
+{
+	struct plan_stages *st = j->stages;
+
+	for (uint32_t sw = 0; sw < st->nswitches; sw++) {
+		uint8_t port = plan_row_port(j->plan->rows[sw], lid);
+
+		for (unsigned i = level[sw]; i < st->len && row_changes(j, sw); i++)
+			st->rows[i][sw]->port[lid] = port;
+	}
+}
+
+/* The union with which a step begins and ends is proved, step by step. */
+static bool
+stages_proved(const struct plan_job *j)
+{
+	struct check_input in = {
+		.fabric = j->plan->fabric, .lids = j->plan->lids, .lanes = j->plan->lanes,
+		.threads = j->threads,
+	};
+	uint32_t n = j->stages->nswitches;
+	struct plan_row **sides[2] = {
+		mem_array(n, sizeof(struct plan_row *)), mem_array(n, sizeof(struct plan_row *)),
+	};
+	struct plan_check report = {0};
+	bool proved = true;
+
+	for (uint32_t sw = 0; sw < n; sw++)
+		sides[0][sw] = row_changes(j, sw) ? j->shadow->rows[sw] : j->plan->rows[sw];
+	for (unsigned i = 0; i <= j->stages->len && proved; i++) {
+		struct plan_row **now = sides[i % 2], **then = sides[(i + 1) % 2];
+
+		for (uint32_t sw = 0; sw < n; sw++)
+			then[sw] = i < j->stages->len && j->stages->rows[i][sw] ?
+				   j->stages->rows[i][sw] : j->plan->rows[sw];
+		in.rows = then;
+		in.also = now;
+		proved = check_union(&in, &report) == 0;
+	}
+	mem_free(sides[0]);
+	mem_free(sides[1]);
+	return proved;
+}
+
+/* Sets of rows in which entries change nearest to their destination first. */
+static bool
+make_stages(struct plan_job *j, unsigned len)
+{
+	const struct plan_lids *l = j->plan->lids;
+	uint32_t n = j->plan->fabric->nswitches;
+	uint8_t *level = mem_array(n, 1);
+	uint32_t *way = mem_array(PLAN_MAX_HOPS, sizeof(*way));
+
+	j->stages = stages_new(j, len);
+	for (unsigned i = 0; i < len; i++)
+		for (uint32_t sw = 0; sw < n; sw++) {
+			if (!row_changes(j, sw))
+				continue;
+			j->stages->rows[i][sw] = plan_row_new(l->top);
+			for (uint32_t lid = 0; lid <= l->top; lid++)
+				j->stages->rows[i][sw]->port[lid] =
+					plan_row_port(j->shadow->rows[sw], lid);
+		}
+	for (uint32_t lid = 1; lid <= l->top; lid++) {
+		if (l->dest[lid].sw == FABRIC_NONE)
+			continue;
+		find_levels(j, lid, level, way);
+		stage_lid(j, lid, level);
+	}
+	mem_free(level);
+	mem_free(way);
+	return stages_proved(j);
 }
 
 static void
@@ -95,11 +241,15 @@ prove_union(struct plan_job *j)
 		.fabric = j->plan->fabric, .lids = j->plan->lids, .rows = j->plan->rows,
 		.also = j->shadow->rows, .lanes = j->plan->lanes, .threads = j->threads,
 	};
+	unsigned hops = j->plan->check.max_hops;
 	struct plan_check report = {0};
 
 	if (!check_union(&in, &report))
 		return;
 	snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
+	if (hops < STAGES_MAX && make_stages(j, hops + 1))
+		return;
+	plan_stages_free(j->stages);
 	make_drain(j);
 }
 
@@ -165,10 +315,7 @@ planner_free_job(struct plan_job *j)
 {
 	if (!j)
 		return;
-	if (j->drain)
-		for (uint32_t i = 0; i < j->plan->fabric->nswitches; i++)
-			plan_row_unref(j->drain[i]);
-	mem_free(j->drain);
+	plan_stages_free(j->stages);
 	plan_unref(j->plan);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);

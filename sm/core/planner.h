@@ -10,7 +10,7 @@ struct plan_job {
 	struct plan *plan;		/* being made; reference held */
 	const struct plan *previous;	/* published before, for engines that keep ports; NULL */
 	struct plan *shadow;		/* what the switches hold; NULL if nothing is known */
-	struct plan_row **drain;	/* rows of the first step of a two-step push; NULL */
+	struct plan_stages *stages;	/* how to get from shadow to plan; NULL: in one go */
 	char **names;			/* engine chain, NULL-terminated, owned */
 	uint64_t *roots;		/* owned */
 	unsigned nroots;

@@ -2,11 +2,13 @@
 /*
  * Programming: plan minus shadow, in a safe order.
  *
- * Steps, each ended by the last answer: our own port's LID; where old and new tables do not mix,
- * the entries that change are set to "drop" and the packet lifetime is waited out; then all that
- * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
- * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
- * request at a time from its cursors, so blocks go out across all switches in turn.
+ * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already the
+ * tables of new switches, and then the links between switches that have tables, so that no table
+ * leads into a link that is not ACTIVE; where old and new tables do not mix, the sets of rows that
+ * the planner made (if these drop entries, the packet lifetime is waited out); then all that carries
+ * no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set, P_Keys),
+ * all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one request at
+ * a time from its cursors, so blocks go out across all switches in turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
@@ -60,7 +62,11 @@ row_goal(const struct subnet *s, const struct device *d)
 	sw = s->push.plan->fabric->nodes[d->fabric_node].sw;
 	if (s->push.plan->fixed[sw])
 		return NULL;
-	return s->push.step == PUSH_DRAIN ? s->push.drain[sw] : s->push.plan->rows[sw];
+	/* A switch that was new holds all of its table already. */
+	if (s->push.step == PUSH_STAGE)
+		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
+		       s->push.stages->rows[s->push.stage][sw];
+	return s->push.plan->rows[sw];
 }
 
 static bool
@@ -286,7 +292,13 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return read_next(d, r);
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
-	case PUSH_DRAIN:
+	case PUSH_NEW:
+		return switch_info_next(s, d, r) || table_next(s, d, r);
+	case PUSH_LINKS:
+		return config_next(s, d, r, port);
+	case PUSH_LINKS_UP:
+		return activate_next(s, d, r, port);
+	case PUSH_STAGE:
 		return table_next(s, d, r);
 	case PUSH_CONFIG:
 		return switch_info_next(s, d, r) || table_next(s, d, r) ||
@@ -357,7 +369,7 @@ port_info_set(struct subnet *s, struct device *d, const struct transact_result *
 		return;
 	portinfo_decode(&got, res->data);
 	set = push_port_want(s, p, &want);
-	if (s->push.step == PUSH_ACTIVATE) {
+	if (s->push.step == PUSH_ACTIVATE || s->push.step == PUSH_LINKS_UP) {
 		want.state = PORT_ACTIVE;
 		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
 	}
@@ -531,6 +543,14 @@ start_table(struct subnet *s, struct device *d)
 	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
 }
 
+/* A link between switches that forward already. */
+static bool
+comes_first(const struct live_port *p)
+{
+	return p->peer && p->device->lft_trusted && p->peer->lft_trusted &&
+	       p->info.state < PORT_ACTIVE && push_port_counts(p);
+}
+
 static void
 start_config(struct subnet *s, struct device *d)
 {
@@ -547,9 +567,24 @@ start_config(struct subnet *s, struct device *d)
 			bits_set(&d->recheck, n);
 		if (!is_switch && p->peer && push_pkeys_differ(p))
 			bits_set(&d->pkey_set, n);
+		/* What was refused a moment ago is not asked for again in this push. */
+		if (s->push.live && p->flags & LIVE_PORT_REFUSED && comes_first(p))
+			continue;
 		if ((is_switch && !n) || push_port_counts(p))
 			bits_set(&d->config, n);
 	}
+}
+
+/* These come up first, so that nothing is led into a dead end. */
+static bool
+start_links(const struct subnet *s, struct device *d)
+{
+	struct bits256 *bits = s->push.step == PUSH_LINKS ? &d->config : &d->activate;
+
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (comes_first(&d->ports[n]))
+			bits_set(bits, n);
+	return !bits_empty(bits);
 }
 
 static void
@@ -566,6 +601,7 @@ start_device(struct subnet *s, struct device *d)
 	static const struct bits256 none;
 
 	d->config = d->activate = d->pkey_set = none;
+	d->push_switch_info = false;
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->recheck = none;
 	if (d->silent || !d->complete || d->push_failed)
@@ -576,8 +612,21 @@ start_device(struct subnet *s, struct device *d)
 			return;
 		bits_set(&d->config, s->topo.own_port);
 		break;
-	case PUSH_DRAIN:
+	case PUSH_NEW:
+		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
+			return;
 		start_table(s, d);
+		d->push_switch_info = true;
+		break;
+	case PUSH_LINKS:
+	case PUSH_LINKS_UP:
+		if (!start_links(s, d))
+			return;
+		break;
+	case PUSH_STAGE:
+		start_table(s, d);
+		if (!d->lft_pending)
+			return;
 		break;
 	case PUSH_CONFIG:
 		start_config(s, d);
@@ -644,28 +693,20 @@ verify_ports(struct subnet *s)
 	}
 }
 
-void
-push_free_drain(struct push *p)
-{
-	for (uint32_t i = 0; p->drain && i < p->plan->fabric->nswitches; i++)
-		plan_row_unref(p->drain[i]);
-	mem_free(p->drain);
-	p->drain = NULL;
-}
-
 static void
 push_end(struct subnet *s)
 {
 	s->push.step = PUSH_DONE;
 	verify_ports(s);
-	push_free_drain(&s->push);
+	plan_stages_free(s->push.stages);
+	s->push.stages = NULL;
 	subnet_push_done(s);
 }
 
 static void
 push_step_start(struct subnet *s, enum push_step step)
 {
-	if (step == PUSH_DRAIN && !s->push.drain)
+	if (step == PUSH_STAGE && !s->push.stages)
 		step = PUSH_CONFIG;
 	s->push.step = step;
 	if (step == PUSH_DRAIN_WAIT) {
@@ -678,6 +719,15 @@ push_step_start(struct subnet *s, enum push_step step)
 		push_idle(s);
 }
 
+static void
+stage_ended(struct subnet *s)
+{
+	if (++s->push.stage < s->push.stages->len)
+		push_step_start(s, PUSH_STAGE);
+	else
+		push_step_start(s, s->push.stages->drain ? PUSH_DRAIN_WAIT : PUSH_CONFIG);
+}
+
 void
 push_idle(struct subnet *s)
 {
@@ -687,10 +737,19 @@ push_idle(struct subnet *s)
 		subnet_push_done(s);
 		break;
 	case PUSH_OWN_PORT:
-		push_step_start(s, PUSH_DRAIN);
+		push_step_start(s, s->push.live ? PUSH_NEW : PUSH_STAGE);
 		break;
-	case PUSH_DRAIN:
-		push_step_start(s, PUSH_DRAIN_WAIT);
+	case PUSH_NEW:
+		push_step_start(s, PUSH_LINKS);
+		break;
+	case PUSH_LINKS:
+		push_step_start(s, PUSH_LINKS_UP);
+		break;
+	case PUSH_LINKS_UP:
+		push_step_start(s, PUSH_STAGE);
+		break;
+	case PUSH_STAGE:
+		stage_ended(s);
 		break;
 	case PUSH_CONFIG:
 		push_step_start(s, PUSH_ACTIVATE);
@@ -705,15 +764,19 @@ push_idle(struct subnet *s)
 }
 
 void
-push_start(struct subnet *s, struct plan *plan, struct plan_row **drain)
+push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages)
 {
 	plan_unref(s->push.plan);
 	memset(&s->push, 0, sizeof(s->push));
 	s->push.plan = plan;
-	s->push.drain = drain;
+	s->push.stages = stages;
 	s->push.started = loop_now(s->env.loop);
-	list_each(it, &s->topo.devices)
-		list_entry(it, struct device, all)->push_failed = false;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->push_failed = false;
+		s->push.live |= d->lft_trusted;
+	}
 	push_step_start(s, PUSH_OWN_PORT);
 }
 

@@ -474,7 +474,7 @@ rehearsed(struct subnet *s, const struct plan_job *job)
 	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
 		       "unreachable pair, no loop, no credit loop",
 		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
-		       job->union_cycle[0] ? "; old and new tables together could deadlock, so "
+		       job->stages && job->stages->drain ? "; old and new tables together could deadlock, so "
 		       "changed entries would drop packets for a moment" : "",
 		       job->plan->reason[0] ? " (not the engine asked for)" : "");
 	rest(s);
@@ -484,7 +484,7 @@ void
 subnet_route_done(struct subnet *s)
 {
 	struct plan_job *job = s->job;
-	struct plan_row **drain = job->drain;
+	struct plan_stages *stages = job->stages;
 
 	s->job = NULL;
 	if (s->stage != SUBNET_ROUTE) {
@@ -502,16 +502,16 @@ subnet_route_done(struct subnet *s)
 		planner_free_job(job);
 		return;
 	}
-	if (job->union_cycle[0])
+	if (stages && stages->drain)
 		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together "
 			     "could deadlock: entries that change drop packets for the packet "
 			     "lifetime");
 	tell_engine(s, job->plan);
 	s->unrouted = false;
-	job->drain = NULL;
+	job->stages = NULL;
 	publish(s, job->plan);
 	subnet_set_stage(s, SUBNET_PUSH);
-	push_start(s, plan_ref(job->plan), drain);
+	push_start(s, plan_ref(job->plan), stages);
 	planner_free_job(job);
 }
 
@@ -621,7 +621,8 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	s->stage = SUBNET_WAITING;
-	push_free_drain(&s->push);
+	plan_stages_free(s->push.stages);
+	s->push.stages = NULL;
 	topo_cancel(&s->topo, s->transact);
 	transact_cancel(s->transact, &s->own.target);
 	topo_free(&s->topo);
