@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 int
-daemon_lock(const char *path, struct error *e)
+daemon_lock(const char *path, const char *option, struct error *e)
 {
 	char file[PATH_MAX], pid[24] = "";
 	ssize_t len;
@@ -31,9 +31,9 @@ daemon_lock(const char *path, struct error *e)
 		pid[len > 0 ? len : 0] = '\0';
 		pid[strcspn(pid, "\n")] = '\0';
 		close(fd);
-		return error_set(e, ERR_EXISTS, "another weftd (pid %s) serves %s: stop it, or "
-				 "give this one another `control.socket`",
-				 pid[0] ? pid : "unknown", path);
+		return error_set(e, ERR_EXISTS, "another weftd (pid %s) uses %s: stop it, or "
+				 "give this one another `%s`", pid[0] ? pid : "unknown", path,
+				 option);
 	}
 	len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
 	if (ftruncate(fd, 0) || write(fd, pid, (size_t)len) != len) {

@@ -11,9 +11,10 @@
  */
 
 /* Take the lock file PATH.lock (it holds our pid) until the process ends. ERR_EXISTS with the pid
- * of the holder. Returns the descriptor, or a negative code. */
+ * of the holder and the `option` that names another path. Returns the descriptor, or a negative
+ * code. */
 int
-daemon_lock(const char *path, struct error *e);
+daemon_lock(const char *path, const char *option, struct error *e);
 /* Tell the service manager (sd_notify): "READY=1", "STATUS=...". Nothing happens without one. */
 void
 daemon_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

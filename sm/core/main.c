@@ -40,7 +40,8 @@ struct weftd {
 	struct ctl *ctl;
 	struct config *old_conf;	/* jobs under way may borrow it until the next reload */
 	struct name_map *old_names;	/* likewise */
-	int lock;			/* descriptor of the lock file; -1 */
+	int lock;			/* descriptor of the socket's lock file; -1 */
+	int state_lock;			/* of the state file's; -1 */
 	int exit_status;
 	bool stopping;
 	bool judged;			/* --once: the outcome is known */
@@ -353,6 +354,9 @@ open_state(struct weftd *w, struct error *e)
 	} else {
 		if (daemon_make_folder(w->conf->state, e))
 			return e->code;
+		w->state_lock = daemon_lock(w->conf->state, "state", e);
+		if (w->state_lock < 0)
+			return w->state_lock;
 		w->store = store_open_sqlite(w->loop, w->conf->state, e);
 		if (!w->store)
 			return e->code;
@@ -406,7 +410,7 @@ start(struct weftd *w, struct error *e)
 	if (!w->once) {
 		if (daemon_make_folder(w->conf->control.socket, e))
 			return e->code;
-		w->lock = daemon_lock(w->conf->control.socket, e);
+		w->lock = daemon_lock(w->conf->control.socket, "control.socket", e);
 		if (w->lock < 0)
 			return w->lock;
 	}
@@ -440,6 +444,8 @@ stop(struct weftd *w)
 	config_free(w->conf);
 	if (w->lock >= 0)
 		close(w->lock);
+	if (w->state_lock >= 0)
+		close(w->state_lock);
 }
 
 static int
@@ -497,7 +503,7 @@ int
 main(int argc, char **argv)
 {
 	static const char standard_file[] = "/etc/weft/weft.yaml";
-	struct weftd w = {.lock = -1};
+	struct weftd w = {.lock = -1, .state_lock = -1};
 	struct error e = {0};
 	bool check = false;
 	int rc = options(&w, argc, argv, &check);

@@ -123,6 +123,16 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	}
 }
 
+/* Something has changed, or may have, that is not yet programmed. A look round that has found
+ * nothing so far is not that. */
+static bool
+change_pending(const struct subnet *s)
+{
+	if (s->stage == SUBNET_PUSH || (s->stage == SUBNET_ROUTE && !s->reroute.done))
+		return true;
+	return s->dirty.len || s->want_route || (s->stage == SUBNET_SWEEP && s->sweep.changed);
+}
+
 static const char *
 state_name(const struct subnet *s)
 {
@@ -130,11 +140,11 @@ state_name(const struct subnet *s)
 	case SUBNET_WAITING:
 		return "waiting for port";
 	case SUBNET_SWEEP:
-		return s->up ? "up" : "discovering";
+		return s->up && !change_pending(s) ? "up" : "discovering";
 	case SUBNET_ROUTE:
-		return s->up ? "up" : "routing";
+		return s->reroute.done && s->up ? "up" : "routing";
 	case SUBNET_PUSH:
-		return s->up ? "up" : "programming";
+		return "programming";
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
 		break;
@@ -161,7 +171,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 	st->priority = (uint8_t)s->conf->priority;
 	st->role = roles[s->role];
 	st->state = state_name(s);
-	st->up = s->up;
+	st->up = s->up && !change_pending(s);
 	snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
 		 s->conf->routing.engines[0]);
 	if (p) {
