@@ -409,7 +409,7 @@ port_down(struct subnet *s, struct live_port *p)
 {
 	struct live_port *peer = live_peer(p);
 
-	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE);
+	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE | LIVE_PORT_STUCK);
 	p->probe_failures = 0;
 	p->stubborn = 0;
 	if (!peer)

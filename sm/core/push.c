@@ -680,8 +680,15 @@ verify_ports(struct subnet *s)
 		for (unsigned n = 0; n <= d->info.num_ports && !d->silent && !d->push_failed; n++) {
 			struct live_port *p = &d->ports[n];
 
-			if (!port_fails(p))
+			if (!port_fails(p)) {
+				/* A link that was routed round is there now. */
+				if (p->flags & LIVE_PORT_STUCK && p->info.state == PORT_ACTIVE) {
+					p->flags &= (uint16_t)~LIVE_PORT_STUCK;
+					s->want_route = true;
+				}
 				continue;
+			}
+			p->flags |= LIVE_PORT_STUCK;
 			s->push.failed_ports++;
 			/* The end that is behind holds the other one back. */
 			if (!s->push.first_failure[0] &&

@@ -351,13 +351,28 @@ snapshot_node(struct fabric_builder *b, struct device *d, const struct name_map 
 	}
 }
 
+/* A link between switches that cannot be brought up carries nothing: an end refuses or is silent. */
+static bool
+link_is_stuck(const struct live_port *p)
+{
+	const struct live_port *peer = live_peer(p);
+
+	if (p->device->info.node_type != NODE_SWITCH ||
+	    peer->device->info.node_type != NODE_SWITCH ||
+	    (p->info.state == PORT_ACTIVE && peer->info.state == PORT_ACTIVE))
+		return false;
+	return p->device->silent || peer->device->silent ||
+	       (p->flags | peer->flags) & LIVE_PORT_STUCK;
+}
+
 static void
 snapshot_links(struct fabric_builder *b, const struct device *d)
 {
 	for (unsigned n = 1; n <= d->info.num_ports; n++) {
 		const struct live_port *p = &d->ports[n], *peer = live_peer(p);
 
-		if (!peer || !p->peer->complete || !live_port_up(p) || !live_port_up(peer))
+		if (!peer || !p->peer->complete || !live_port_up(p) || !live_port_up(peer) ||
+		    link_is_stuck(p))
 			continue;
 		/* Once a cable: from the lower (device, port). */
 		if (p->peer->index < d->index || (p->peer == d && peer->number < n))

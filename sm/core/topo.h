@@ -40,6 +40,7 @@ enum port_flags {
 	LIVE_PORT_EXTENDED_READ = 64,	/* info was asked for with the extended-speed bit */
 	LIVE_PORT_UNANSWERED = 128,	/* link is up, nobody answers behind it */
 	LIVE_PORT_PROBED = 256,		/* the probe is in flight */
+	LIVE_PORT_STUCK = 512,		/* could not be brought up by the last push */
 };
 
 struct live_port {

@@ -379,7 +379,7 @@ refused_port_info_of_a_switch(void **state)
 {
 	(void)state;
 	one_bad(&(struct bad_case){ "S0", ATTR_PORT_INFO, 0, ATTR_PORT_INFO,
-				    "refuses Set(PortInfo)", true });
+				    "refuses Set(PortInfo)", false });
 }
 
 static void
