@@ -566,7 +566,7 @@ push_verdict(struct subnet *s)
 			 p->failed_ports, p->first_failure);
 	else
 		s->why_not[0] = '\0';
-	if (!s->st.up_ms)
+	if (s->st.up_ms <= 0)
 		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
 }
 
