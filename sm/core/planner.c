@@ -146,13 +146,14 @@ find_levels(const struct plan_job *j, uint32_t lid, uint8_t *level, uint32_t *wa
 	memset(level, 0, f->nswitches);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		uint32_t len = 0, at = sw;
-		unsigned far;
+		unsigned far = LEVEL_FAR;
 
 		while (at != FABRIC_NONE && at != home && !level[at] && len < PLAN_MAX_HOPS) {
 			way[len++] = at;
 			at = next_switch(f, at, plan_row_port(j->plan->rows[at], lid));
 		}
-		far = at == FABRIC_NONE || len == PLAN_MAX_HOPS ? LEVEL_FAR : at == home ? 0 : level[at];
+		if (at != FABRIC_NONE && len < PLAN_MAX_HOPS)
+			far = at == home ? 0 : level[at];
 		while (len)
 			level[way[--len]] = (uint8_t)(far < LEVEL_FAR ? ++far : LEVEL_FAR);
 	}

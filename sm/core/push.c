@@ -5,10 +5,10 @@
  * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already the
  * tables of new switches, and then the links between switches that have tables, so that no table
  * leads into a link that is not ACTIVE; where old and new tables do not mix, the sets of rows that
- * the planner made (if these drop entries, the packet lifetime is waited out); then all that carries
- * no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set, P_Keys),
- * all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one request at
- * a time from its cursors, so blocks go out across all switches in turn.
+ * the planner made (if these drop entries, the packet lifetime is waited out); then all that
+ * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
+ * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
+ * request at a time from its cursors, so blocks go out across all switches in turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
@@ -389,7 +389,8 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 	was_active = p->info.state == PORT_ACTIVE;
 	portinfo_decode(&p->info, res->data);
 	/* It came up (or went, or both) between being read and the change bit being cleared. */
-	if (n && (live_port_up(p) != (p->peer != NULL) || (was_active && p->info.state < PORT_ACTIVE)))
+	if (n && (live_port_up(p) != (p->peer != NULL) ||
+		  (was_active && p->info.state < PORT_ACTIVE)))
 		subnet_want_device(s, d->guid);
 }
 

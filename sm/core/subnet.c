@@ -471,11 +471,13 @@ route_refused(struct subnet *s, struct plan_job *job)
 static void
 rehearsed(struct subnet *s, const struct plan_job *job)
 {
+	bool drops = job->stages && job->stages->drain;
+
 	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
 		       "unreachable pair, no loop, no credit loop",
 		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
-		       job->stages && job->stages->drain ? "; old and new tables together could deadlock, so "
-		       "changed entries would drop packets for a moment" : "",
+		       drops ? "; old and new tables together could deadlock, so changed entries "
+		       "would drop packets for a moment" : "",
 		       job->plan->reason[0] ? " (not the engine asked for)" : "");
 	rest(s);
 }

@@ -351,7 +351,7 @@ snapshot_node(struct fabric_builder *b, struct device *d, const struct name_map 
 	}
 }
 
-/* A link between switches that cannot be brought up carries nothing: an end refuses or is silent. */
+/* A link between switches that cannot be brought up, for an end refuses or is silent. */
 static bool
 link_is_stuck(const struct live_port *p)
 {

@@ -10,8 +10,8 @@
 #include "tests/unit/core_tap.h"
 
 /*
- * A live fabric changes: cables, hosts, switches. What is noticed, by which means, at what cost, and
- * that the fabric is good again afterwards.
+ * A live fabric changes: cables, hosts, switches. What is noticed, by which means, at what cost,
+ * and that the fabric is good again afterwards.
  */
 #define BOUND SEC(20)
 

@@ -442,7 +442,8 @@ one_in_twenty_refuses(void **state)
 	assert_int_equal(bed_run(sm, SEC(60)), -1);
 	bed_check(sm);
 	assert_true(sm->s->up);
-	assert_int_equal(warnings(sm, "12 ports are not as they should be"), 1);	/* both ends */
+	/* Both ends of six cables. */
+	assert_int_equal(warnings(sm, "12 ports are not as they should be"), 1);
 	for (uint32_t n = 0; n < b->net->nnodes; n++) {
 		model_refuse(b->m, n, ATTR_PORT_INFO, 0);
 		b->bad[n] = false;

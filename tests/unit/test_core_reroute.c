@@ -11,8 +11,8 @@
 #include "tests/unit/core_tap.h"
 
 /*
- * New tables for a live fabric: other engines, other configurations, nothing that can be proved; and
- * what packets meet while tables change.
+ * New tables for a live fabric: other engines, other configurations, nothing that can be proved;
+ * and what packets meet while tables change.
  */
 #define BOUND SEC(20)
 
