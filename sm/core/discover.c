@@ -481,6 +481,8 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 	portinfo_decode(&p->info, res->data);
 	if (!(p->flags & LIVE_PORT_READ))
 		old.state = PORT_DOWN;
+	else if (push_ports_differ(&old, &p->info))
+		s->sweep.changed = true;	/* somebody else wrote to it */
 	p->flags |= LIVE_PORT_READ;
 	p->read_sweep = s->sweep.id;
 	if (d->info.node_type == NODE_SWITCH && !n)

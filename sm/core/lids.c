@@ -74,7 +74,7 @@ record_put(struct subnet *s, const struct lid_record *r)
 	store_put(s->env.store, STORE_LIDS, key, value);
 }
 
-/* A row of the store; what is malformed or out of range is left out (and rewritten when used). */
+/* A row of the store; what is malformed or out of range is taken out of it. */
 static void
 load_row(void *arg, const char *key, const char *value)
 {
@@ -85,12 +85,16 @@ load_row(void *arg, const char *key, const char *value)
 	uint64_t guid;
 	struct lid_record *r;
 
-	if (strncmp(key, s->conf->name, name) || key[name] != ' ' ||
-	    !guid_parse(key + name + 1, &guid))
+	if (strncmp(key, s->conf->name, name) || key[name] != ' ')
 		return;
-	if (sscanf(value, "%u %u %lld", &lid, &lmc, &seen) != 3 || !lid || lid > LID_UNICAST_MAX ||
-	    lmc > 7 || seen < 0)
+	if (!guid_parse(key + name + 1, &guid) ||
+	    sscanf(value, "%u %u %lld", &lid, &lmc, &seen) != 3 || !lid || lid > LID_UNICAST_MAX ||
+	    lmc > 7 || seen < 0) {
+		log_warning("a record of a LID cannot be read and is dropped: \"%s\", \"%s\"", key,
+			    value);
+		store_delete(s->env.store, STORE_LIDS, key);
 		return;
+	}
 	r = record_add(&s->lids, guid);
 	r->lid = (uint16_t)lid;
 	r->lmc = (uint8_t)lmc;
@@ -189,6 +193,18 @@ use_record(struct assignment *a, uint32_t port)
 }
 
 static void
+forget(struct assignment *a, struct lid_record *r)
+{
+	char key[64];
+
+	record_key(a->s, r->guid, key);
+	store_delete(a->s->env.store, STORE_LIDS, key);
+	r->lid = 0;
+}
+
+/* Absent GUIDs keep their LIDs, as many as they would get now; a record of what somebody else has
+ * by now is worth nothing. */
+static void
 reserve_absent(struct assignment *a)
 {
 	struct lid_store *l = &a->s->lids;
@@ -196,8 +212,14 @@ reserve_absent(struct assignment *a)
 	for (uint32_t i = 0; i < l->len; i++) {
 		struct lid_record *r = &l->records[i];
 
-		if (!r->present && range_is(a, r->lid, r->lmc, LID_FREE))
+		if (r->present || !r->lid)
+			continue;
+		if (r->lmc > a->s->conf->lmc)
+			r->lmc = (uint8_t)a->s->conf->lmc;
+		if (range_is(a, r->lid, r->lmc, LID_FREE))
 			memset(a->use + r->lid, LID_RESERVED, 1u << r->lmc);
+		else if (a->use[r->lid] == LID_TAKEN)
+			forget(a, r);
 	}
 }
 
@@ -221,7 +243,6 @@ give_away(struct assignment *a)
 {
 	struct lid_store *l = &a->s->lids;
 	struct lid_record *oldest = NULL;
-	char key[64];
 
 	for (uint32_t i = 0; i < l->len; i++) {
 		struct lid_record *r = &l->records[i];
@@ -235,9 +256,7 @@ give_away(struct assignment *a)
 	if (!oldest)
 		return false;
 	memset(a->use + oldest->lid, LID_FREE, 1u << oldest->lmc);
-	record_key(a->s, oldest->guid, key);
-	store_delete(a->s->env.store, STORE_LIDS, key);
-	oldest->lid = 0;
+	forget(a, oldest);
 	return true;
 }
 

@@ -103,6 +103,12 @@ diff_link(const struct portinfo *a, const struct portinfo *b)
 	       (a->overrun_errors != b->overrun_errors ? FIELD_OVERRUN_ERRORS : 0);
 }
 
+bool
+push_ports_differ(const struct portinfo *a, const struct portinfo *b)
+{
+	return diff_end(a, b) | diff_link(a, b);
+}
+
 /*
  * Fill `want` as the attribute of a Set and return the fields that differ from what the port holds.
  * State is NO_CHANGE, or ARMED for a port in INIT; widths and speeds are 0, "leave as it is".

@@ -118,7 +118,7 @@ enum push_step {
 #define STAGES_MAX 16
 struct plan_stages {
 	unsigned len;			/* sets */
-	bool drain;			/* the only set drops what changes: packets are waited out */
+	bool drain;			/* the only set drops what changes */
 	uint32_t nswitches;		/* length of each set */
 	struct plan_row **rows[STAGES_MAX];	/* by switch; NULL: it stays as it is */
 };
@@ -198,7 +198,7 @@ struct subnet {
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
-	monotime retry_at;		/* an incomplete push is not repeated before, unless routing runs */
+	monotime retry_at;		/* an incomplete push is not repeated before */
 	struct loop_timer *timer;	/* light sweeps, standby polls */
 	struct loop_timer *soon;	/* collects events into one sweep; back-off */
 	struct loop_timer *retry;	/* repeats an incomplete push */
@@ -319,6 +319,9 @@ push_shadow_plan(struct subnet *s, const struct fabric *f);
 /* push_port.c: what a port should hold, and how that differs from what it holds. */
 uint32_t
 push_port_want(const struct subnet *s, const struct live_port *p, struct portinfo *want);
+/* Whether anything that the subnet manager sets is different. */
+bool
+push_ports_differ(const struct portinfo *a, const struct portinfo *b);
 /* Compare an answer with what was set: fields that kept another value. */
 uint32_t
 push_port_kept(const struct portinfo *got, const struct portinfo *want, uint32_t set);

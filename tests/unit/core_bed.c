@@ -453,8 +453,10 @@ check_end_port(struct checking *c, uint32_t node, unsigned port)
 	const struct portinfo *i = model_portinfo(m, node, port);
 	uint16_t sm_lid = model_portinfo(m, sm->node, sm->port)->lid;
 
-	if (!i->lid || i->lid + (1u << i->lmc) - 1 > LID_UNICAST_MAX || i->lid % (1u << i->lmc))
+	if (!i->lid || i->lid + (1u << i->lmc) - 1 > LID_UNICAST_MAX || i->lid % (1u << i->lmc)) {
 		wrong(c, "%s port %u has LID %u, LMC %u", name_of(c, node), port, i->lid, i->lmc);
+		return;
+	}
 	for (unsigned lid = i->lid; lid < i->lid + (1u << i->lmc); lid++) {
 		if (c->owner[lid])
 			wrong(c, "LID %u is held by %s and %s", lid,

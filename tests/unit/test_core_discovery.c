@@ -98,10 +98,14 @@ test_places(void **state)
 static void
 test_falls_back(void **state)
 {
-	struct bed_sm *sm = bed_up("torus 4 4 4 2", 1);
+	static const char *engines[] = { "minhop", "updn", NULL };
+	struct bed *b = bed_new("torus 4 4 4 2", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
 	struct subnet_status st;
 
 	(void)state;
+	sm->conf.routing.engines = engines;
+	bed_start(sm);
 	come_up(sm, SEC(10));
 	subnet_status(sm->s, &st);
 	assert_string_equal(st.engine_requested, "minhop");
@@ -111,7 +115,7 @@ test_falls_back(void **state)
 	assert_int_equal(st.switches, 64);
 	/* 128 to the hosts, and 3 x 64 between the switches. */
 	assert_int_equal(st.links, 128 + 192);
-	bed_free(sm->bed);
+	bed_free(b);
 }
 
 /* A port without a cable: said in bounded time, and followed by life when the cable comes. */
