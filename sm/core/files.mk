@@ -7,6 +7,7 @@ core_src := \
 	sm/core/planner.c \
 	sm/core/push.c \
 	sm/core/push_port.c \
+	sm/core/push_table.c \
 	sm/core/reroute.c \
 	sm/core/status.c \
 	sm/core/subnet.c \

@@ -14,23 +14,18 @@
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
  * live_port.stubborn and left alone; a refused or lost Set leaves the shadow as it was.
  */
-#include "sm/core/subnet_i.h"
+#include "sm/core/push_i.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "sm/base/mem.h"
 
 static void
 push_step_start(struct subnet *s, enum push_step step);
 
-static void
-failure(struct subnet *s, const struct device *d, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 /* The first failure of a push is told in the status; each is an event (rate-limited). */
-static void
-failure(struct subnet *s, const struct device *d, const char *fmt, ...)
+void
+push_failure(struct subnet *s, const struct device *d, const char *fmt, ...)
 {
 	char text[DEVICE_TEXT_SIZE], what[160];
 	va_list ap;
@@ -49,109 +44,6 @@ static void
 look_again(struct subnet *s, const struct device *d)
 {
 	map_set(&s->dirty, d->guid, 0);
-}
-
-/* The row that this step writes to a switch; NULL: none. */
-static struct plan_row *
-row_goal(const struct subnet *s, const struct device *d)
-{
-	uint32_t sw;
-
-	if (d->info.node_type != NODE_SWITCH || d->fabric_node == FABRIC_NONE)
-		return NULL;
-	sw = s->push.plan->fabric->nodes[d->fabric_node].sw;
-	if (s->push.plan->fixed[sw])
-		return NULL;
-	/* A switch that was new holds all of its table already. */
-	if (s->push.step == PUSH_STAGE)
-		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
-		       s->push.stages->rows[s->push.stage][sw];
-	return s->push.plan->rows[sw];
-}
-
-static bool
-block_differs(const struct device *d, const struct plan_row *goal, uint32_t block)
-{
-	uint32_t at = block * LFT_BLOCK_LEN;
-
-	return !d->lft_trusted || !d->lft || at >= d->lft->len ||
-	       memcmp(d->lft->port + at, goal->port + at, LFT_BLOCK_LEN);
-}
-
-static void
-count_entries(struct subnet *s, const struct device *d, const struct plan_row *goal, uint32_t block)
-{
-	s->push.blocks++;
-	for (uint32_t i = block * LFT_BLOCK_LEN; i < (block + 1) * LFT_BLOCK_LEN; i++)
-		s->push.entries += goal->port[i] != (d->lft_trusted ? plan_row_port(d->lft, i) :
-						     LFT_NO_PORT);
-}
-
-static bool
-table_next(struct subnet *s, struct device *d, struct transact_request *r)
-{
-	struct plan_row *goal = row_goal(s, d);
-
-	while (goal && d->lft_pending && d->lft_next < goal->len / LFT_BLOCK_LEN) {
-		uint32_t block = d->lft_next++;
-
-		if (!block_differs(d, goal, block))
-			continue;
-		count_entries(s, d, goal, block);
-		r->method = MAD_SET;
-		r->attr_id = ATTR_LINEAR_FDB;
-		r->attr_mod = block;
-		memcpy(r->data, goal->port + block * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
-		d->lft_inflight++;
-		return true;
-	}
-	return false;
-}
-
-/* All blocks of the row are out and answered: the switch holds it. */
-static void
-table_settled(struct subnet *s, struct device *d)
-{
-	struct plan_row *goal = row_goal(s, d);
-
-	if (!goal || !d->lft_pending || d->lft_inflight ||
-	    d->lft_next < goal->len / LFT_BLOCK_LEN)
-		return;
-	d->lft_pending = false;
-	if (d->lft_failed) {
-		d->lft_trusted = false;
-		return;
-	}
-	plan_row_unref(d->lft);
-	d->lft = plan_row_ref(goal);
-	d->lft_trusted = true;
-}
-
-static bool
-read_next(struct device *d, struct transact_request *r)
-{
-	if (!d->lft_read || d->lft_next >= d->lft_read->len / LFT_BLOCK_LEN)
-		return false;
-	r->method = MAD_GET;
-	r->attr_id = ATTR_LINEAR_FDB;
-	r->attr_mod = d->lft_next++;
-	d->lft_inflight++;
-	return true;
-}
-
-static void
-read_settled(struct device *d)
-{
-	if (!d->lft_read || d->lft_inflight || d->lft_next < d->lft_read->len / LFT_BLOCK_LEN)
-		return;
-	if (!d->lft_failed) {
-		plan_row_unref(d->lft);
-		d->lft = d->lft_read;
-		d->lft_trusted = true;
-	} else {
-		plan_row_unref(d->lft_read);
-	}
-	d->lft_read = NULL;
 }
 
 static void
@@ -289,19 +181,19 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	*port = d == s->topo.own ? s->topo.own_port : 0;
 	switch (s->push.step) {
 	case PUSH_READ_TABLES:
-		return read_next(d, r);
+		return push_read_next(d, r);
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
 	case PUSH_NEW:
-		return switch_info_next(s, d, r) || table_next(s, d, r);
+		return switch_info_next(s, d, r) || push_table_next(s, d, r);
 	case PUSH_LINKS:
 		return config_next(s, d, r, port);
 	case PUSH_LINKS_UP:
 		return activate_next(s, d, r, port);
 	case PUSH_STAGE:
-		return table_next(s, d, r);
+		return push_table_next(s, d, r);
 	case PUSH_CONFIG:
-		return switch_info_next(s, d, r) || table_next(s, d, r) ||
+		return switch_info_next(s, d, r) || push_table_next(s, d, r) ||
 		       pkeys_next(d, r, port) || config_next(s, d, r, port) ||
 		       reread_next(d, r, port);
 	case PUSH_ACTIVATE:
@@ -323,9 +215,9 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		return false;
 	if (!step_next(s, d, r, &port)) {
 		if (s->push.step == PUSH_READ_TABLES)
-			read_settled(d);
+			push_read_settled(d);
 		else
-			table_settled(s, d);
+			push_table_settled(s, d);
 		return false;
 	}
 	if (r->method == MAD_SET)
@@ -353,7 +245,7 @@ tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t
 	p->stubborn = (p->stubborn & ~set) | (kept & ~(uint32_t)FIELD_STATE);
 	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
 		if (kept & FIELDS_FORWARDING & 1u << bit && bit != 15)
-			failure(s, d, "port %u keeps another %s than was set", n,
+			push_failure(s, d, "port %u keeps another %s than was set", n,
 				push_field_name(bit));
 }
 
@@ -411,35 +303,6 @@ switch_info_set(struct subnet *s, struct device *d, const struct transact_result
 	tell_kept(s, d, 0, set, kept);
 }
 
-/* The answer to a Set shows another table, where LIDs are in use. */
-static bool
-table_kept(const struct subnet *s, const struct device *d, const struct transact_result *res)
-{
-	const struct plan_row *goal = row_goal(s, d);
-	uint32_t at = res->attr_mod * LFT_BLOCK_LEN, top = s->push.plan->lids->top;
-	size_t len = top < at ? 0 : top - at + 1 < LFT_BLOCK_LEN ? top - at + 1 : LFT_BLOCK_LEN;
-
-	return goal && memcmp(goal->port + at, res->data, len);
-}
-
-static void
-table_answer(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	d->lft_inflight--;
-	if (res->error || res->mad_status) {
-		d->lft_failed = true;
-	} else if (res->method == MAD_GET) {
-		if (d->lft_read)
-			memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
-			       LFT_BLOCK_LEN);
-	} else if (table_kept(s, d, res)) {
-		d->lft_failed = true;
-		s->push.failed_tables++;
-		failure(s, d, "keeps another LinearForwardingTable than was set (block %u)",
-			res->attr_mod);
-	}
-}
-
 /* The device answered with an error status. */
 static void
 refused(struct subnet *s, struct device *d, const struct transact_result *res)
@@ -461,7 +324,7 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 		s->push.refused++;
 	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
 		s->push.failed_tables += res->method == MAD_SET;
-	failure(s, d, "refuses %s(%s)%s: status 0x%04x, %s", mad_method_name(res->method),
+	push_failure(s, d, "refuses %s(%s)%s: status 0x%04x, %s", mad_method_name(res->method),
 		mad_attr_name(res->attr_id), what, res->mad_status,
 		mad_status_text(res->mad_status));
 }
@@ -472,7 +335,7 @@ lost(struct subnet *s, struct device *d, const struct transact_result *res)
 	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
 		s->push.failed_tables += s->push.step != PUSH_READ_TABLES;
 	if (!d->push_failed && res->error == ERR_TIMEOUT)
-		failure(s, d, "stopped answering while it was programmed");
+		push_failure(s, d, "stopped answering while it was programmed");
 	d->push_failed = true;
 	s->push.lost++;
 	look_again(s, d);
@@ -500,7 +363,7 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		pkeys_decode(keys, res->data);
 		push_saw_pkeys(p, keys);
 		if (push_pkeys_differ(p))
-			failure(s, d, "port %u keeps another P_Key at index 0 than was set",
+			push_failure(s, d, "port %u keeps another P_Key at index 0 than was set",
 				p->number);
 		break;
 	}
@@ -516,7 +379,7 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	d->inflight--;
 	if (res->attr_id == ATTR_LINEAR_FDB)
-		table_answer(s, d, res);
+		push_table_answer(s, d, res);
 	if (res->error)
 		lost(s, d, res);
 	else if (res->mad_status)
@@ -524,9 +387,9 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	else
 		answered(s, d, res);
 	if (s->push.step == PUSH_READ_TABLES)
-		read_settled(d);
+		push_read_settled(d);
 	else
-		table_settled(s, d);
+		push_table_settled(s, d);
 	if (!d->push_failed && !bits_empty(&d->recheck))
 		transact_ready(s->transact, &d->agent.target);
 }
@@ -534,16 +397,6 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 /*
  * Steps.
  */
-static void
-start_table(struct subnet *s, struct device *d)
-{
-	struct plan_row *goal = row_goal(s, d);
-
-	d->lft_next = d->lft_inflight = 0;
-	d->lft_failed = false;
-	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
-}
-
 /* A link between switches that forward already. */
 static bool
 comes_first(const struct live_port *p)
@@ -557,7 +410,7 @@ start_config(struct subnet *s, struct device *d)
 {
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 
-	start_table(s, d);
+	push_table_start(s, d);
 	d->push_switch_info = is_switch;
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];
@@ -616,7 +469,7 @@ start_device(struct subnet *s, struct device *d)
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
-		start_table(s, d);
+		push_table_start(s, d);
 		d->push_switch_info = true;
 		break;
 	case PUSH_LINKS:
@@ -625,7 +478,7 @@ start_device(struct subnet *s, struct device *d)
 			return;
 		break;
 	case PUSH_STAGE:
-		start_table(s, d);
+		push_table_start(s, d);
 		if (!d->lft_pending)
 			return;
 		break;
@@ -694,7 +547,7 @@ verify_ports(struct subnet *s)
 			/* The end that is behind holds the other one back. */
 			if (!s->push.first_failure[0] &&
 			    (!p->peer || p->info.state <= live_peer(p)->info.state))
-				failure(s, d, "port %u stays %s", n,
+				push_failure(s, d, "port %u stays %s", n,
 					port_state_name(p->info.state));
 			look_again(s, d);
 		}
@@ -786,71 +639,4 @@ push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages)
 		s->push.live |= d->lft_trusted;
 	}
 	push_step_start(s, PUSH_OWN_PORT);
-}
-
-/*
- * Tables of a fabric that already forwards.
- */
-static bool
-has_unknown_table(const struct device *d)
-{
-	if (d->info.node_type != NODE_SWITCH || d->silent || !d->complete || d->lft_trusted ||
-	    !d->sw.linear_fdb_top)
-		return false;
-	for (unsigned n = 1; n <= d->info.num_ports; n++)
-		if (d->ports[n].peer && d->ports[n].info.state >= PORT_ARMED)
-			return true;
-	return false;
-}
-
-bool
-push_needs_tables(struct subnet *s)
-{
-	list_each(it, &s->topo.devices)
-		if (has_unknown_table(list_entry(it, struct device, all)))
-			return true;
-	return false;
-}
-
-void
-push_start_reading(struct subnet *s)
-{
-	plan_unref(s->push.plan);
-	memset(&s->push, 0, sizeof(s->push));
-	s->push.step = PUSH_READ_TABLES;
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		d->push_failed = false;
-		if (!has_unknown_table(d))
-			continue;
-		d->lft_next = d->lft_inflight = 0;
-		d->lft_failed = false;
-		plan_row_unref(d->lft_read);
-		d->lft_read = plan_row_new(d->sw.linear_fdb_top);
-		transact_ready(s->transact, &d->agent.target);
-	}
-}
-
-struct plan *
-push_shadow_plan(struct subnet *s, const struct fabric *f)
-{
-	struct plan *p = plan_new(f);
-	bool any = false;
-
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-		uint32_t sw = d->fabric_node == FABRIC_NONE ? FABRIC_NONE :
-			      f->nodes[d->fabric_node].sw;
-
-		if (sw == FABRIC_NONE || !d->lft)
-			continue;
-		p->rows[sw] = plan_row_ref(d->lft);
-		p->fixed[sw] = d->silent;
-		any |= d->lft_trusted || d->silent;
-	}
-	if (any)
-		return p;
-	plan_unref(p);
-	return NULL;
 }

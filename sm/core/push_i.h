@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_PUSH_I_H
+#define CORE_PUSH_I_H
+
+#include "sm/core/subnet_i.h"
+
+/* Between push.c (steps, ports, SwitchInfo) and push_table.c (forwarding tables). */
+
+/* What stands in the way: an event, and the first of a push is told in the status. */
+void
+push_failure(struct subnet *s, const struct device *d, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Begin with the row that this step writes; device.lft_pending tells if there is one. */
+void
+push_table_start(struct subnet *s, struct device *d);
+bool
+push_table_next(struct subnet *s, struct device *d, struct transact_request *r);
+/* An answer to a block, read or set. */
+void
+push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+/* Take the row over when all of its blocks are answered. */
+void
+push_table_settled(struct subnet *s, struct device *d);
+/* The same for the row that is being read. */
+bool
+push_read_next(struct device *d, struct transact_request *r);
+void
+push_read_settled(struct device *d);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The forwarding tables of switches in a push (IBA 14.2.5.9, LinearForwardingTable).
+ *
+ * device.lft is what a switch is known to hold: read from it when a fabric already forwards before
+ * we route it, or acknowledged block by block. A cursor walks the blocks of the row that the
+ * present step writes and sends those that differ; when all are answered, and the answers show what
+ * was set, the row is what the switch holds. After a refused, lost or kept block it is not trusted:
+ * it is read again before the next routing.
+ */
+#include "sm/core/push_i.h"
+
+#include <string.h>
+
+/* The row that this step writes to a switch; NULL: none. */
+static struct plan_row *
+row_goal(const struct subnet *s, const struct device *d)
+{
+	uint32_t sw;
+
+	if (d->info.node_type != NODE_SWITCH || d->fabric_node == FABRIC_NONE)
+		return NULL;
+	sw = s->push.plan->fabric->nodes[d->fabric_node].sw;
+	if (s->push.plan->fixed[sw])
+		return NULL;
+	/* A switch that was new holds all of its table already. */
+	if (s->push.step == PUSH_STAGE)
+		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
+		       s->push.stages->rows[s->push.stage][sw];
+	return s->push.plan->rows[sw];
+}
+
+static bool
+block_differs(const struct device *d, const struct plan_row *goal, uint32_t block)
+{
+	uint32_t at = block * LFT_BLOCK_LEN;
+
+	return !d->lft_trusted || !d->lft || at >= d->lft->len ||
+	       memcmp(d->lft->port + at, goal->port + at, LFT_BLOCK_LEN);
+}
+
+static void
+count_entries(struct subnet *s, const struct device *d, const struct plan_row *goal, uint32_t block)
+{
+	s->push.blocks++;
+	for (uint32_t i = block * LFT_BLOCK_LEN; i < (block + 1) * LFT_BLOCK_LEN; i++)
+		s->push.entries += goal->port[i] != (d->lft_trusted ? plan_row_port(d->lft, i) :
+						     LFT_NO_PORT);
+}
+
+bool
+push_table_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	while (goal && d->lft_pending && d->lft_next < goal->len / LFT_BLOCK_LEN) {
+		uint32_t block = d->lft_next++;
+
+		if (!block_differs(d, goal, block))
+			continue;
+		count_entries(s, d, goal, block);
+		r->method = MAD_SET;
+		r->attr_id = ATTR_LINEAR_FDB;
+		r->attr_mod = block;
+		memcpy(r->data, goal->port + block * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
+		d->lft_inflight++;
+		return true;
+	}
+	return false;
+}
+
+/* All blocks of the row are out and answered: the switch holds it. */
+void
+push_table_settled(struct subnet *s, struct device *d)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	if (!goal || !d->lft_pending || d->lft_inflight ||
+	    d->lft_next < goal->len / LFT_BLOCK_LEN)
+		return;
+	d->lft_pending = false;
+	if (d->lft_failed) {
+		d->lft_trusted = false;
+		return;
+	}
+	plan_row_unref(d->lft);
+	d->lft = plan_row_ref(goal);
+	d->lft_trusted = true;
+}
+
+bool
+push_read_next(struct device *d, struct transact_request *r)
+{
+	if (!d->lft_read || d->lft_next >= d->lft_read->len / LFT_BLOCK_LEN)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_LINEAR_FDB;
+	r->attr_mod = d->lft_next++;
+	d->lft_inflight++;
+	return true;
+}
+
+void
+push_read_settled(struct device *d)
+{
+	if (!d->lft_read || d->lft_inflight || d->lft_next < d->lft_read->len / LFT_BLOCK_LEN)
+		return;
+	if (!d->lft_failed) {
+		plan_row_unref(d->lft);
+		d->lft = d->lft_read;
+		d->lft_trusted = true;
+	} else {
+		plan_row_unref(d->lft_read);
+	}
+	d->lft_read = NULL;
+}
+
+/* The answer to a Set shows another table, where LIDs are in use. */
+static bool
+table_kept(const struct subnet *s, const struct device *d, const struct transact_result *res)
+{
+	const struct plan_row *goal = row_goal(s, d);
+	uint32_t at = res->attr_mod * LFT_BLOCK_LEN, top = s->push.plan->lids->top;
+	size_t len = top < at ? 0 : top - at + 1 < LFT_BLOCK_LEN ? top - at + 1 : LFT_BLOCK_LEN;
+
+	return goal && memcmp(goal->port + at, res->data, len);
+}
+
+void
+push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	d->lft_inflight--;
+	if (res->error || res->mad_status) {
+		d->lft_failed = true;
+	} else if (res->method == MAD_GET) {
+		if (d->lft_read)
+			memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
+			       LFT_BLOCK_LEN);
+	} else if (table_kept(s, d, res)) {
+		d->lft_failed = true;
+		s->push.failed_tables++;
+		push_failure(s, d, "keeps another LinearForwardingTable than was set (block %u)",
+			res->attr_mod);
+	}
+}
+
+void
+push_table_start(struct subnet *s, struct device *d)
+{
+	struct plan_row *goal = row_goal(s, d);
+
+	d->lft_next = d->lft_inflight = 0;
+	d->lft_failed = false;
+	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
+}
+
+/*
+ * Tables of a fabric that already forwards.
+ */
+static bool
+has_unknown_table(const struct device *d)
+{
+	if (d->info.node_type != NODE_SWITCH || d->silent || !d->complete || d->lft_trusted ||
+	    !d->sw.linear_fdb_top)
+		return false;
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].peer && d->ports[n].info.state >= PORT_ARMED)
+			return true;
+	return false;
+}
+
+bool
+push_needs_tables(struct subnet *s)
+{
+	list_each(it, &s->topo.devices)
+		if (has_unknown_table(list_entry(it, struct device, all)))
+			return true;
+	return false;
+}
+
+void
+push_start_reading(struct subnet *s)
+{
+	plan_unref(s->push.plan);
+	memset(&s->push, 0, sizeof(s->push));
+	s->push.step = PUSH_READ_TABLES;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->push_failed = false;
+		if (!has_unknown_table(d))
+			continue;
+		d->lft_next = d->lft_inflight = 0;
+		d->lft_failed = false;
+		plan_row_unref(d->lft_read);
+		d->lft_read = plan_row_new(d->sw.linear_fdb_top);
+		transact_ready(s->transact, &d->agent.target);
+	}
+}
+
+struct plan *
+push_shadow_plan(struct subnet *s, const struct fabric *f)
+{
+	struct plan *p = plan_new(f);
+	bool any = false;
+
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+		uint32_t sw = d->fabric_node == FABRIC_NONE ? FABRIC_NONE :
+			      f->nodes[d->fabric_node].sw;
+
+		if (sw == FABRIC_NONE || !d->lft)
+			continue;
+		p->rows[sw] = plan_row_ref(d->lft);
+		p->fixed[sw] = d->silent;
+		any |= d->lft_trusted || d->silent;
+	}
+	if (any)
+		return p;
+	plan_unref(p);
+	return NULL;
+}
