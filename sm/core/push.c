@@ -12,7 +12,8 @@
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
- * live_port.stubborn and left alone; a refused or lost Set leaves the shadow as it was.
+ * live_port.stubborn and left alone, unless nothing is forwarded without it; a refused or lost Set
+ * leaves the shadow as it was. What is missing at the end is tried again after a while.
  */
 #include "sm/core/push_i.h"
 

@@ -356,8 +356,8 @@ static bool
 gets_through(const struct watch *w, unsigned i, unsigned k)
 {
 	uint32_t at;
-	int hops = model_trace(w->b->m, w->hosts[i], 1, model_portinfo(w->b->m, w->hosts[k], 1)->lid,
-			       &at);
+	uint16_t lid = model_portinfo(w->b->m, w->hosts[k], 1)->lid;
+	int hops = model_trace(w->b->m, w->hosts[i], 1, lid, &at);
 
 	return hops >= 0 && at == w->hosts[k];
 }
@@ -453,6 +453,83 @@ packets_get_through(void **state)
 	no_packet_is_lost("mesh 3 3 1 1", "T1_1_0", "T1_2_0");
 }
 
+/* A spine goes and returns with all its cables, rebooted or not. */
+static void
+packets_and_a_spine(const char *fabric, const char *name, bool reboot)
+{
+	struct tap *t;
+	struct bed_sm *sm = live(fabric, both, &t);
+	struct bed *b = sm->bed;
+	uint32_t sw = bed_node(b, name);
+	struct watch w;
+
+	for (int up = 0; up <= 1; up++) {
+		for (unsigned p = 1; p <= b->net->nodes[sw].nports; p++)
+			model_link_set(b->m, sw, p, up);
+		if (reboot && !up)
+			model_reboot(b->m, sw);
+		watch_init(&w, b);
+		watch_repair(&w, sm, t);
+		if (w.lost)
+			fail_msg("%s: %s %s: %u pairs lost in %u looks", fabric, name,
+				 up ? "up" : "down", w.lost, w.looks);
+		watch_free(&w);
+		bed_check(sm);
+	}
+	end(sm, t);
+}
+
+static void
+packets_get_through_while_switches_return(void **state)
+{
+	(void)state;
+	packets_and_a_spine("ft2 3 3 3", "S1", false);
+	packets_and_a_spine("ft2 3 3 3", "S1", true);
+	packets_and_a_spine("ft3 4", "C2", false);
+	packets_and_a_spine("ft3 4", "A2_1", true);
+}
+
+/* R1: cables of a random fabric come and go. Losses are allowed where they are announced. */
+static void
+random_flaps(void **state)
+{
+	unsigned drains = 0, looks = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct tap *t;
+		struct bed_sm *sm = live(seed % 2 ? "random 13 4 2 5" : "ft3 4", both, &t);
+		struct bed *b = sm->bed;
+
+		for (int i = 0; i < 40; i++) {
+			uint32_t sw = bed_next(b, IBNET_SWITCH, 0);
+			unsigned port;
+			struct watch w;
+
+			for (uint64_t n = loop_random(b->loop) % 13; n; n--)
+				sw = bed_next(b, IBNET_SWITCH, sw + 1);
+			port = 1 + (unsigned)(loop_random(b->loop) % b->net->nodes[sw].nports);
+			if (b->net->nodes[sw].ports[port].peer == sm->node)
+				continue;
+			bed_forget(sm);
+			model_link_set(b->m, sw, port, !model_link_is_up(b->m, sw, port));
+			watch_init(&w, b);
+			watch_repair(&w, sm, t);
+			if (bed_event(sm, EVENT_ROUTED, "together could deadlock"))
+				drains++;
+			else if (w.lost)
+				fail_msg("seed %u, change %d: %u pairs lost in %u looks",
+					 (unsigned)seed, i, w.lost, w.looks);
+			looks += w.looks;
+			watch_free(&w);
+			bed_check(sm);
+		}
+		end(sm, t);
+	}
+	assert_true(looks > 200);
+	assert_true(drains < 60);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -467,6 +544,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(lids_stage),
 		cmocka_unit_test(discover_stage),
 		cmocka_unit_test(packets_get_through),
+		cmocka_unit_test(packets_get_through_while_switches_return),
+		cmocka_unit_test(random_flaps),
 	};
 
 	if (argc > 1)
