@@ -532,7 +532,7 @@ verify_ports(struct subnet *s)
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		for (unsigned n = 0; n <= d->info.num_ports && !d->silent && !d->push_failed; n++) {
+		for (unsigned n = 0; n <= d->info.num_ports && !d->silent; n++) {
 			struct live_port *p = &d->ports[n];
 
 			if (!port_fails(p)) {
@@ -545,6 +545,8 @@ verify_ports(struct subnet *s)
 			}
 			p->flags |= LIVE_PORT_STUCK;
 			s->push.failed_ports++;
+			if (d->push_failed)
+				continue;	/* it was told, and will be looked at */
 			/* The end that is behind holds the other one back. */
 			if (!s->push.first_failure[0] &&
 			    (!p->peer || p->info.state <= live_peer(p)->info.state))

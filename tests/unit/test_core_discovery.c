@@ -268,6 +268,10 @@ test_mute(void **state)
 	}
 	mute_one(edge, ATTR_SWITCH_INFO, true);
 	mute_one(top, ATTR_SWITCH_INFO, true);
+	/* It can be seen, and not be programmed. */
+	mute_one(edge, ATTR_LINEAR_FDB, true);
+	mute_one(edge + 1, ATTR_LINEAR_FDB, true);
+	mute_one(top, ATTR_LINEAR_FDB, true);
 	mute_one(5, ATTR_NODE_DESCRIPTION, true);
 	mute_one(edge, ATTR_NODE_DESCRIPTION, true);
 	mute_one(5, ATTR_P_KEY_TABLE, true);
