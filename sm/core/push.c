@@ -123,6 +123,14 @@ config_next(struct subnet *s, struct device *d, struct transact_request *r, unsi
 	return false;
 }
 
+/* A switch forwards as planned; a link to one that does not stays closed. */
+static bool
+tables_are_in(const struct subnet *s, const struct device *d)
+{
+	return d->info.node_type != NODE_SWITCH ||
+	       (d->lft_trusted && d->sw.linear_fdb_top >= s->push.plan->lids->top);
+}
+
 static bool
 activate_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
 {
@@ -133,7 +141,8 @@ activate_next(struct subnet *s, struct device *d, struct transact_request *r, un
 		struct live_port *p = &d->ports[n];
 
 		if (p->info.state != PORT_ARMED || !push_port_counts(p) ||
-		    live_peer(p)->info.state < PORT_ARMED)
+		    live_peer(p)->info.state < PORT_ARMED || !tables_are_in(s, d) ||
+		    !tables_are_in(s, p->peer))
 			continue;
 		push_port_want(s, p, &want);
 		want.state = PORT_ACTIVE;

@@ -164,7 +164,7 @@ has_unknown_table(const struct device *d)
 	    !d->sw.linear_fdb_top)
 		return false;
 	for (unsigned n = 1; n <= d->info.num_ports; n++)
-		if (d->ports[n].peer && d->ports[n].info.state >= PORT_ARMED)
+		if (d->ports[n].peer && d->ports[n].info.state == PORT_ACTIVE)
 			return true;
 	return false;
 }

@@ -355,7 +355,7 @@ refused_table(void **state)
 {
 	(void)state;
 	one_bad(&(struct bad_case){ "S1", ATTR_LINEAR_FDB, 0, ATTR_LINEAR_FDB,
-				    "refuses Set(LinearForwardingTable)", true });
+				    "refuses Set(LinearForwardingTable)", false });
 }
 
 static void
@@ -363,7 +363,7 @@ refused_switch_info(void **state)
 {
 	(void)state;
 	one_bad(&(struct bad_case){ "S1", ATTR_SWITCH_INFO, 0, ATTR_SWITCH_INFO,
-				    "refuses Set(SwitchInfo)", true });
+				    "refuses Set(SwitchInfo)", false });
 }
 
 static void
@@ -387,7 +387,7 @@ kept_table(void **state)
 {
 	(void)state;
 	one_bad(&(struct bad_case){ "S1", 0, MODEL_KEEP_LFT, ATTR_LINEAR_FDB,
-				    "keeps another LinearForwardingTable", true });
+				    "keeps another LinearForwardingTable", false });
 }
 
 static void
@@ -395,7 +395,7 @@ kept_fdb_top(void **state)
 {
 	(void)state;
 	one_bad(&(struct bad_case){ "S1", 0, MODEL_KEEP_FDB_TOP, ATTR_SWITCH_INFO,
-				    "LinearFDBTop", true });
+				    "LinearFDBTop", false });
 }
 
 static void
