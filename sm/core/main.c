@@ -235,12 +235,10 @@ config_event(struct weftd *w, enum log_level level, const char *text)
 static void
 take_config(struct weftd *w, struct config *conf, struct name_map *names, enum config_stage stage)
 {
-	struct error e;
-
-	for (unsigned i = 0; i < conf->nsubnets; i++)
+	for (unsigned i = 0; i < conf->nsubnets; i++) {
 		subnet_configure(w->subnets[i], &conf->subnets[i], names, stage);
-	if (log_open(conf->log.to, conf->log.level, &e))
-		log_error("%s", e.text);
+		w->ctl_subnets[i].name = conf->subnets[i].name;
+	}
 	config_free(w->old_conf);
 	name_map_free(w->old_names);
 	w->old_conf = w->conf;
@@ -286,6 +284,11 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 					 "which needs a restart: the running configuration stays",
 					 w->file);
 		return 0;
+	}
+	if (log_open(conf->log.to, conf->log.level, e)) {
+		config_free(conf);
+		name_map_free(names);
+		return e->code;
 	}
 	config_keep(conf, w->conf);
 	stage = config_diff(w->conf, conf, NULL, NULL);

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#define TRAP_QUIET SEC(60)	/* one event a port in this time, with the count */
+
 /* The device that holds a LID, by the published plan. */
 static struct device *
 device_by_lid(struct subnet *s, uint16_t lid)
@@ -96,15 +98,21 @@ trap_port_errors(struct subnet *s, const struct notice *n)
 	struct device *d = device_by_lid(s, notice_subject_lid(n));
 	unsigned port = notice_subject_port(n);
 	char text[DEVICE_TEXT_SIZE];
+	struct live_port *p;
 
 	if (!d || port > d->info.num_ports) {
 		log_limited(&s->limit_trap, LOG_L_NOTICE, "trap %u names LID %u port %u, which is "
 			    "nobody's", n->trap, notice_subject_lid(n), port);
 		return;
 	}
+	p = &d->ports[port];
+	p->traps++;
+	if (p->trap_told && loop_now(s->env.loop) - p->trap_told < TRAP_QUIET)
+		return;
+	p->trap_told = loop_now(s->env.loop);
 	subnet_event(s, EVENT_TRAP, LOG_L_WARNING, d->guid, port,
-		     "trap %u: %s on port %u of %s: check its cable", n->trap,
-		     n->trap == TRAP_LOCAL_INTEGRITY ? "local link integrity errors" :
+		     "trap %u (%u in all): %s on port %u of %s: check its cable", n->trap,
+		     p->traps, n->trap == TRAP_LOCAL_INTEGRITY ? "local link integrity errors" :
 		     n->trap == TRAP_BUFFER_OVERRUN ? "buffer overruns" :
 		     "flow control watchdog expired", port, device_text(text, d, s->env.names));
 }
@@ -112,6 +120,8 @@ trap_port_errors(struct subnet *s, const struct notice *n)
 static void
 trap(struct subnet *s, const struct notice *n)
 {
+	if (s->role != ROLE_MASTER)
+		return;		/* the master's business; ours was to stop the repeats */
 	if (!n->generic) {
 		log_limited(&s->limit_trap, LOG_L_INFO, "vendor notice from LID %u",
 			    n->issuer_lid);

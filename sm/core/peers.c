@@ -211,15 +211,16 @@ peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 }
 
 static void
-poll_failed(struct subnet *s)
+poll_failed(struct subnet *s, bool answered)
 {
 	char text[200];
 
 	if (++s->poll_failures <= s->conf->standby_retries)
 		return;
 	subnet_event(s, EVENT_ROLE, LOG_L_WARNING, s->master.guid, s->master.port,
-		     "the master does not answer %u polls in a row: %s", s->poll_failures,
-		     peers_text(s, &s->master, text, sizeof(text)));
+		     "the master %s %u polls in a row: %s",
+		     answered ? "says that it does not lead in" : "does not answer",
+		     s->poll_failures, peers_text(s, &s->master, text, sizeof(text)));
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 
@@ -233,7 +234,7 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	d->inflight--;
 	if (res->error || res->mad_status || res->attr_id != ATTR_SM_INFO) {
-		poll_failed(s);
+		poll_failed(s, false);
 		return;
 	}
 	sminfo_decode(&i, res->data);
@@ -242,9 +243,10 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	s->master.state = i.state;
 	s->master.activity = i.activity;
-	/* Discovering or standby with a better claim: it is about to lead. */
-	if (i.state == SM_NOT_ACTIVE)
-		poll_failed(s);
-	else
+	/* Whoever does not lead has the same patience as one that does not answer: it may be about
+	 * to, or it may stand by as we do, and then nobody leads. */
+	if (i.state == SM_MASTER)
 		s->poll_failures = 0;
+	else
+		poll_failed(s, true);
 }

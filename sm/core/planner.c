@@ -279,10 +279,19 @@ done(void *arg)
 {
 	struct plan_job *j = arg;
 
+	/* A job that its subnet has let go of (planner_drop) is nobody's. */
 	if (j->s)
-		subnet_route_done(j->s);
+		subnet_route_done(j->s, j);
 	else
 		planner_free_job(j);
+}
+
+void
+planner_drop(struct subnet *s)
+{
+	if (s->job)
+		s->job->s = NULL;
+	s->job = NULL;
 }
 
 void

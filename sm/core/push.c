@@ -264,19 +264,19 @@ port_info_set(struct subnet *s, struct device *d, const struct transact_result *
 {
 	unsigned n = res->attr_mod & 0xff;
 	struct live_port *p = &d->ports[n];
-	struct portinfo got, want;
+	struct portinfo got, sent;
 	uint32_t set;
 
 	if (n > d->info.num_ports)
 		return;
+	/* Compared with what was sent: what is wished for may have changed since. */
 	portinfo_decode(&got, res->data);
-	set = push_port_want(s, p, &want);
-	if (s->push.step == PUSH_ACTIVATE || s->push.step == PUSH_LINKS_UP) {
-		want.state = PORT_ACTIVE;
+	portinfo_decode(&sent, res->sent);
+	set = push_port_diff(p, &sent);
+	if (sent.client_reregister)
 		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
-	}
 	p->info = got;
-	tell_kept(s, d, n, set, push_port_kept(&got, &want, set));
+	tell_kept(s, d, n, set, push_port_kept(&got, &sent, set));
 }
 
 static void
@@ -299,15 +299,14 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 static void
 switch_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
 {
-	struct switchinfo want, got;
+	struct switchinfo sent;
 	uint32_t set, kept;
 
-	switch_info_want(s, d, &want);
-	set = switch_info_diff(d, &want);
-	switchinfo_decode(&got, res->data);
-	d->sw = got;
+	switchinfo_decode(&sent, res->sent);
+	set = switch_info_diff(d, &sent);
+	switchinfo_decode(&d->sw, res->data);
 	d->sw.port_state_change = false;
-	kept = set & switch_info_diff(d, &want);
+	kept = set & switch_info_diff(d, &sent);
 	if (kept & FIELD_FDB_TOP)
 		s->push.failed_tables++;
 	tell_kept(s, d, 0, set, kept);

@@ -109,6 +109,19 @@ push_ports_differ(const struct portinfo *a, const struct portinfo *b)
 	return diff_end(a, b) | diff_link(a, b);
 }
 
+uint32_t
+push_port_diff(const struct live_port *p, const struct portinfo *set)
+{
+	bool is_switch = p->device->info.node_type == NODE_SWITCH;
+	uint32_t diff = set->state == PORT_NO_CHANGE ? 0 : FIELD_STATE;
+
+	if (!is_switch || !p->number)
+		diff |= diff_end(&p->info, set);
+	if (!is_switch || p->number)
+		diff |= diff_link(&p->info, set);
+	return diff;
+}
+
 /*
  * Fill `want` as the attribute of a Set and return the fields that differ from what the port holds.
  * State is NO_CHANGE, or ARMED for a port in INIT; widths and speeds are 0, "leave as it is".
@@ -119,7 +132,6 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 	const struct config_subnet *c = s->conf;
 	bool is_switch = p->device->info.node_type == NODE_SWITCH;
 	bool external = is_switch && p->number > 0;
-	uint32_t diff;
 
 	*want = p->info;
 	want->state = PORT_NO_CHANGE;
@@ -144,12 +156,7 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 		if (p->info.state == PORT_INIT && push_port_counts(p))
 			want->state = PORT_ARMED;
 	}
-	diff = external ? 0 : diff_end(&p->info, want);
-	if (external || !is_switch)
-		diff |= diff_link(&p->info, want);
-	if (want->state != PORT_NO_CHANGE)
-		diff |= FIELD_STATE;
-	return diff & ~(p->stubborn & ~FIELDS_FORWARDING);
+	return push_port_diff(p, want) & ~(p->stubborn & ~FIELDS_FORWARDING);
 }
 
 uint32_t

@@ -206,8 +206,8 @@ push_shadow_plan(struct subnet *s, const struct fabric *f)
 
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
-		uint32_t sw = d->fabric_node == FABRIC_NONE ? FABRIC_NONE :
-			      f->nodes[d->fabric_node].sw;
+		uint32_t node = fabric_node_by_guid(f, d->guid);
+		uint32_t sw = node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
 
 		if (sw == FABRIC_NONE || !d->lft)
 			continue;

@@ -244,17 +244,39 @@ retry_due(const struct subnet *s)
 	return s->push_incomplete && loop_now(s->env.loop) >= s->retry_at;
 }
 
+/* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. With
+ * new names everything is written anew. */
+static void
+refresh(struct subnet *s)
+{
+	const struct fabric *f = s->want_refresh ?
+		topo_snapshot(&s->topo, s->env.names, ++s->generation) :
+		topo_port_states(&s->topo, s->plan->fabric, ++s->generation);
+	struct plan *plan = plan_on_fabric(s->plan, f);
+
+	s->want_refresh = false;
+	fabric_unref(f);
+	if (!plan)
+		return;
+	plan_unref(s->plan);
+	s->plan = plan;
+}
+
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
 static void
 rest(struct subnet *s)
 {
+	if (s->want_refresh && s->plan)
+		refresh(s);
 	subnet_set_stage(s, SUBNET_IDLE);
 	s->rested = loop_now(s->env.loop);
-	if (s->role == ROLE_STANDBY) {
+	/* Repairs, however many, do not put a light sweep off. */
+	if (s->sweep.kind >= SWEEP_LIGHT)
+		s->light_at = s->rested + s->conf->sweep_interval;
+	if (s->role == ROLE_STANDBY)
 		loop_timer_set(s->timer, s->conf->standby_poll);
-	} else if (s->conf->sweep_interval > 0) {
-		loop_timer_set(s->timer, s->conf->sweep_interval);
-	}
+	else if (s->conf->sweep_interval > 0)
+		loop_timer_set(s->timer, s->light_at - s->rested);
 	if (s->wanted != SWEEP_NONE || s->want_route)
 		loop_timer_set(s->soon, settle_delay(s));
 	if (s->push_incomplete && s->role == ROLE_MASTER)
@@ -278,8 +300,14 @@ begin(void *subnet)
 		kind = SWEEP_PARTIAL;
 	if (s->role != ROLE_MASTER || !s->plan)
 		kind = SWEEP_HEAVY;
-	if (s->role == ROLE_WAITING)
+	if (s->role == ROLE_WAITING && !s->own_port_down)
 		set_role(s, ROLE_DISCOVERING, "");
+	/* Frequent events must not keep the look at everybody from coming. */
+	if (kind == SWEEP_PARTIAL && s->conf->sweep_interval > 0 &&
+	    loop_now(s->env.loop) - s->looked >= s->conf->sweep_interval)
+		kind = SWEEP_LIGHT;
+	if (kind > SWEEP_PARTIAL)
+		s->looked = loop_now(s->env.loop);
 	s->wanted = SWEEP_NONE;
 	s->change_started = loop_now(s->env.loop);
 	subnet_set_stage(s, SUBNET_SWEEP);
@@ -309,10 +337,31 @@ on_timer(void *subnet)
  * Ends of stages.
  */
 static void
+forget_devices(struct subnet *s)
+{
+	topo_cancel(&s->topo, s->transact);
+	topo_free(&s->topo);
+	map_clear(&s->dirty);
+	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
+		list_init(&s->sweep.level[i].probes);
+}
+
+/* What a command asked for cannot be had: the engine before it is tried first again. */
+static void
+command_failed(struct subnet *s, int err, const char *why)
+{
+	reroute_undo(s);
+	reroute_answer(s, err, "%s", why);
+}
+
+static void
 own_port_down(struct subnet *s, const char *why)
 {
-	bool told = s->role == ROLE_WAITING && !strcmp(s->why_not, why);
+	bool told = s->own_port_down && !strcmp(s->why_not, why);
 
+	s->own_port_down = true;
+	forget_devices(s);
+	command_failed(s, ERR_CLOSED, why);
 	if (!told) {
 		not_up(s, "%s", why);
 		subnet_event(s, EVENT_PORT, LOG_L_WARNING, s->port->id.guid, s->port->id.number,
@@ -392,6 +441,9 @@ subnet_sweep_done(struct subnet *s)
 		own_port_down(s, why);
 		return;
 	}
+	s->own_port_down = false;
+	if (s->role == ROLE_WAITING)
+		set_role(s, ROLE_DISCOVERING, "");
 	if (s->role == ROLE_DISCOVERING && peers_overlooked(s)) {
 		s->wanted = SWEEP_HEAVY;
 		rest(s);
@@ -443,8 +495,7 @@ static void
 command_refused(struct subnet *s, const struct plan_job *job)
 {
 	s->want_route |= s->reroute.full;	/* what the sweep found is still to be routed */
-	reroute_undo(s);
-	reroute_answer(s, ERR_REFUSED, "%s", job->why.text);
+	command_failed(s, ERR_REFUSED, job->why.text);
 	rest(s);
 }
 
@@ -483,17 +534,11 @@ rehearsed(struct subnet *s, const struct plan_job *job)
 }
 
 void
-subnet_route_done(struct subnet *s)
+subnet_route_done(struct subnet *s, struct plan_job *job)
 {
-	struct plan_job *job = s->job;
 	struct plan_stages *stages = job->stages;
 
 	s->job = NULL;
-	if (s->stage != SUBNET_ROUTE) {
-		/* The port went while the worker ran. */
-		planner_free_job(job);
-		return;
-	}
 	if (job->dry_run && !job->error) {
 		rehearsed(s, job);
 		planner_free_job(job);
@@ -572,20 +617,6 @@ push_verdict(struct subnet *s)
 		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
 }
 
-/* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. */
-static void
-refresh(struct subnet *s)
-{
-	const struct fabric *f = topo_snapshot(&s->topo, s->env.names, ++s->generation);
-	struct plan *plan = plan_on_fabric(s->plan, f);
-
-	fabric_unref(f);
-	if (!plan)
-		return;
-	plan_unref(s->plan);
-	s->plan = plan;
-}
-
 void
 subnet_push_done(struct subnet *s)
 {
@@ -607,7 +638,7 @@ subnet_push_done(struct subnet *s)
 		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
 			       s->plan->engine_running, s->push.entries, s->push.blocks);
 	else
-		reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
+		command_failed(s, ERR_REFUSED, s->why_not);
 	rest(s);
 }
 
@@ -623,14 +654,11 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	s->stage = SUBNET_WAITING;
+	planner_drop(s);
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;
-	topo_cancel(&s->topo, s->transact);
 	transact_cancel(s->transact, &s->own.target);
-	topo_free(&s->topo);
-	map_clear(&s->dirty);
-	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
-		list_init(&s->sweep.level[i].probes);
+	forget_devices(s);
 }
 
 static void
@@ -712,8 +740,8 @@ on_port(void *arg, bool up, const char *why)
 	subnet_event(s, EVENT_PORT, LOG_L_WARNING, 0, 0, "no port to work with: %s", why);
 	if (s->transact)
 		lose_everything(s);
-	s->issm = false;
-	reroute_answer(s, ERR_CLOSED, "%s", why);
+	s->issm = s->own_port_down = false;
+	command_failed(s, ERR_CLOSED, why);
 	set_role(s, ROLE_WAITING, "");
 	subnet_set_stage(s, SUBNET_WAITING);
 }
@@ -759,8 +787,7 @@ subnet_free(struct subnet *s)
 	if (!s)
 		return;
 	reroute_answer(s, ERR_CLOSED, "the daemon ends");
-	if (s->job)
-		s->job->s = NULL;
+	planner_drop(s);
 	if (s->transact) {
 		lose_everything(s);
 		transact_free(s->transact);
@@ -806,8 +833,10 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	} else if (stage <= STAGE_PUSH) {
 		s->want_route = true;
 		arm(s);
-	} else if (s->plan && s->stage == SUBNET_IDLE) {
-		refresh(s);	/* names may have changed */
+	} else if (s->plan) {
+		s->want_refresh = true;		/* names may have changed */
+		if (s->stage == SUBNET_IDLE)
+			refresh(s);
 	}
 }
 

@@ -198,6 +198,7 @@ struct subnet {
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
+	monotime light_at;		/* the next light sweep */
 	monotime retry_at;		/* an incomplete push is not repeated before */
 	struct loop_timer *timer;	/* light sweeps, standby polls */
 	struct loop_timer *soon;	/* collects events into one sweep; back-off */
@@ -219,6 +220,9 @@ struct subnet {
 
 	struct subnet_status st;	/* counters and timings kept up to date */
 	monotime born;			/* subnet_new() */
+	bool own_port_down;		/* our port answers, but its link is down */
+	monotime looked;		/* last light or heavy sweep */
+	bool want_refresh;		/* port states or names are to be published */
 	bool port_tried;		/* the transport has said something of the port */
 	bool up;			/* programmed and verified */
 	bool unrouted;			/* the newest routing was refused */
@@ -245,7 +249,7 @@ subnet_set_stage(struct subnet *s, enum subnet_stage stage);
 void
 subnet_sweep_done(struct subnet *s);
 void
-subnet_route_done(struct subnet *s);
+subnet_route_done(struct subnet *s, struct plan_job *job);
 void
 subnet_push_done(struct subnet *s);
 /* Fill the addressing of a request to a device through its port; false if no route is known. */
@@ -293,6 +297,9 @@ void
 planner_start(struct subnet *s, const struct fabric *f, bool dry_run);
 void
 planner_free_job(struct plan_job *job);
+/* Let go of the job at the worker, if there is one: its result will be thrown away. */
+void
+planner_drop(struct subnet *s);
 void
 plan_stages_free(struct plan_stages *st);	/* NULL is allowed */
 
@@ -322,6 +329,9 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 /* Whether anything that the subnet manager sets is different. */
 bool
 push_ports_differ(const struct portinfo *a, const struct portinfo *b);
+/* The fields in which a Set differs from what the port is known to hold. */
+uint32_t
+push_port_diff(const struct live_port *p, const struct portinfo *set);
 /* Compare an answer with what was set: fields that kept another value. */
 uint32_t
 push_port_kept(const struct portinfo *got, const struct portinfo *want, uint32_t set);

@@ -34,13 +34,17 @@ device_free(struct device *d)
 void
 topo_free(struct topo *t)
 {
+	struct topo_watch watch;
+
 	list_each(it, &t->devices)
 		device_free(list_entry(it, struct device, all));
 	map_free(&t->by_guid);
 	map_free(&t->by_port_guid);
 	map_free(&t->extended);
 	mem_free(t->table);
+	watch = t->watch;
 	topo_init(t);
+	t->watch = watch;
 }
 
 static void
@@ -412,6 +416,34 @@ topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
 			d->fabric_node = fabric_node_by_guid(f, d->guid);
 	}
 	return f;
+}
+
+const struct fabric *
+topo_port_states(const struct topo *t, const struct fabric *f, uint64_t generation)
+{
+	struct fabric_port *ports = mem_array(f->nports, sizeof(*ports));
+
+	memcpy(ports, f->ports, f->nports * sizeof(*ports));
+	list_each(it, &t->devices) {
+		const struct device *d = list_entry(it, struct device, all);
+		bool is_switch = d->info.node_type == NODE_SWITCH;
+		uint32_t node = fabric_node_by_guid(f, d->guid);
+
+		if (node == FABRIC_NONE || f->nodes[node].nports != d->info.num_ports)
+			continue;
+		for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
+			struct fabric_port *fp = &ports[f->nodes[node].first_port + n];
+			struct fabric_port old = *fp;
+
+			if (!(d->ports[n].flags & LIVE_PORT_READ))
+				continue;
+			snapshot_port(fp, &d->ports[n], is_switch && n);
+			fp->guid = old.guid;
+			fp->node = old.node;
+			fp->peer = old.peer;
+		}
+	}
+	return fabric_with_ports(f, ports, generation);
 }
 
 const char *

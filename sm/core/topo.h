@@ -52,6 +52,8 @@ struct live_port {
 	struct portinfo info;		/* as last read or acknowledged */
 	uint64_t guid;			/* CA port, switch port 0 */
 	monotime probe_after;		/* back-off: not before this time */
+	monotime trap_told;		/* last event about traps 129-131; 0 never */
+	uint32_t traps;			/* of these numbers so far */
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
@@ -200,6 +202,10 @@ topo_other_path(struct topo *t, struct device *d);
 /* The model as a snapshot: complete devices, links both of whose ends are up. */
 const struct fabric *
 topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation);
+
+/* The snapshot `f` with the states that its ports have now; the cables are as they were. */
+const struct fabric *
+topo_port_states(const struct topo *t, const struct fabric *f, uint64_t generation);
 
 /* "name (0xguid)" for logs, name from the map or the description. */
 #define DEVICE_TEXT_SIZE 100

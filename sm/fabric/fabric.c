@@ -19,7 +19,8 @@ struct guid_index {
 
 struct fabric_box {
 	struct fabric f;		/* what the outside sees; first, so that pointers convert */
-	struct region *region;		/* owns all arrays and strings, but not the box */
+	struct region *region;		/* owns all arrays and strings, but not the box; NULL: shared */
+	const struct fabric *base;	/* whose arrays these are but for ports; reference held; NULL */
 	struct guid_index *by_guid;	/* ports with a GUID, by GUID then index */
 	uint32_t nby_guid;		/* entries of by_guid */
 	uint32_t refs;			/* atomic */
@@ -67,8 +68,27 @@ fabric_unref(const struct fabric *f)
 
 	if (!box || __atomic_sub_fetch(&box->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	if (box->base) {
+		fabric_unref(box->base);
+		mem_free(box->f.ports);
+	}
 	region_free(box->region);
 	mem_free(box);
+}
+
+struct fabric *
+fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t generation)
+{
+	const struct fabric_box *old = (const struct fabric_box *)(const void *)f;
+	struct fabric_box *box = mem_alloc(sizeof(*box));
+
+	*box = *old;
+	box->refs = 1;
+	box->region = NULL;
+	box->base = fabric_ref(old->base ? old->base : f);
+	box->f.ports = ports;
+	box->f.generation = generation;
+	return &box->f;
 }
 
 uint32_t

@@ -138,6 +138,11 @@ fabric_set_sm(struct fabric_builder *b, uint32_t node, unsigned number);
 struct fabric *
 fabric_build(struct fabric_builder *b, uint64_t generation);
 
+/* The snapshot with other values of its ports: `ports` (f->nports, from mem_array) is taken over,
+ * everything else is shared with `f`. Ends of cables, node, number and guid must be as they were. */
+struct fabric *
+fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t generation);
+
 /* A snapshot of a parsed ibnetdiscover text (all links up and ACTIVE, rate as stated there, else
  * 4xSDR; LIDs as stated). For tests, benchmarks and offline routing. */
 struct ibnet;

@@ -140,7 +140,7 @@ fill_result(const struct slot *s, struct transact_result *r, int error)
 	r->attr_mod = s->attr_mod;
 	r->cookie = s->cookie;
 	r->tries = s->tries;
-	r->data = s->out.mad + SMP_DATA;
+	r->data = r->sent = s->out.mad + SMP_DATA;
 }
 
 /* Take the slot from its target. Its bytes stay until the pump takes it again. */

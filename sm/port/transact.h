@@ -63,6 +63,7 @@ struct transact_result {
 	monotime elapsed;		/* since the first try */
 	unsigned tries;			/* how many were sent */
 	const uint8_t *data;		/* answered: SMP_DATA_SIZE bytes, else what was sent */
+	const uint8_t *sent;		/* SMP_DATA_SIZE bytes of the request */
 };
 
 struct transact_ops {
