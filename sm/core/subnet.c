@@ -270,13 +270,11 @@ rest(struct subnet *s)
 		refresh(s);
 	subnet_set_stage(s, SUBNET_IDLE);
 	s->rested = loop_now(s->env.loop);
-	/* Repairs, however many, do not put a light sweep off. */
-	if (s->sweep.kind >= SWEEP_LIGHT)
-		s->light_at = s->rested + s->conf->sweep_interval;
-	if (s->role == ROLE_STANDBY)
+	if (s->role == ROLE_STANDBY) {
 		loop_timer_set(s->timer, s->conf->standby_poll);
-	else if (s->conf->sweep_interval > 0)
-		loop_timer_set(s->timer, s->light_at - s->rested);
+	} else if (s->conf->sweep_interval > 0) {
+		loop_timer_set(s->timer, s->conf->sweep_interval);
+	}
 	if (s->wanted != SWEEP_NONE || s->want_route)
 		loop_timer_set(s->soon, settle_delay(s));
 	if (s->push_incomplete && s->role == ROLE_MASTER)

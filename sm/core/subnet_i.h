@@ -198,7 +198,6 @@ struct subnet {
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
-	monotime light_at;		/* the next light sweep */
 	monotime retry_at;		/* an incomplete push is not repeated before */
 	struct loop_timer *timer;	/* light sweeps, standby polls */
 	struct loop_timer *soon;	/* collects events into one sweep; back-off */
