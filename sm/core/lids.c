@@ -3,9 +3,9 @@
  * LID assignment (IBA 14.4, C14-62 and following: base LIDs aligned to 2^LMC, unicast range).
  *
  * Every end port (CA port, switch port 0) that the snapshot has keeps, in this order: the LID that
- * it holds, if that is legal and no other port has a better claim; the LID that its GUID had before
- * (the record, kept in the store); else the next free one, hosts of one leaf next to each other and
- * switches behind the hosts. A record of an absent GUID keeps its LID out of use until nothing else
+ * it holds, if that is legal and no other port has a better claim (its record, or live traffic); the
+ * LID that its GUID had before (the record, kept in the store); else the next free one, hosts of one
+ * leaf next to each other and switches behind the hosts. A record of an absent GUID keeps its LID out of use until nothing else
  * is left, then the one that has been absent longest is given away.
  */
 #include "sm/core/subnet_i.h"
@@ -168,8 +168,19 @@ keep_recorded(struct assignment *a, uint32_t port)
 		take(a, port, p->lid, lmc);
 }
 
-/* Second: ports that hold a legal LID which nobody has claimed. Of several the lowest index (GUID
- * order of nodes) keeps it. */
+/* Second: live ports that hold a legal LID which nobody has claimed: traffic uses it. Of several the
+ * lowest index (GUID order of nodes) keeps it. */
+static void
+keep_live(struct assignment *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	unsigned lmc = port_lmc(a, p);
+
+	if (!a->lids->base[port] && p->state >= PORT_ARMED && range_is(a, p->lid, lmc, LID_FREE))
+		take(a, port, p->lid, lmc);
+}
+
+/* Third: ports that come up with a legal LID, perhaps from elsewhere. */
 static void
 keep_held(struct assignment *a, uint32_t port)
 {
@@ -180,7 +191,7 @@ keep_held(struct assignment *a, uint32_t port)
 		take(a, port, p->lid, lmc);
 }
 
-/* Third: what the record says. */
+/* Fourth: what the record says. */
 static void
 use_record(struct assignment *a, uint32_t port)
 {
@@ -203,16 +214,17 @@ forget(struct assignment *a, struct lid_record *r)
 }
 
 /* Absent GUIDs keep their LIDs, as many as they would get now; a record of what somebody else has
- * by now is worth nothing. */
+ * by now is worth nothing. First those that this daemon has seen in use itself, before ports that
+ * bring a LID from elsewhere may keep it; then what is only written down. */
 static void
-reserve_absent(struct assignment *a)
+reserve_absent(struct assignment *a, bool seen)
 {
 	struct lid_store *l = &a->s->lids;
 
 	for (uint32_t i = 0; i < l->len; i++) {
 		struct lid_record *r = &l->records[i];
 
-		if (r->present || !r->lid)
+		if (r->present || !r->lid || r->seen != seen)
 			continue;
 		if (r->lmc > a->s->conf->lmc)
 			r->lmc = (uint8_t)a->s->conf->lmc;
@@ -334,7 +346,7 @@ remember(struct assignment *a, uint32_t port)
 	if (!a->lids->base[port])
 		return;
 	r = record_add(&a->s->lids, p->guid);
-	r->present = true;
+	r->present = r->seen = true;
 	if (r->lid == a->lids->base[port] && r->lmc == a->lids->lmc[port] &&
 	    now - r->last_seen < 86400)
 		return;
@@ -398,9 +410,11 @@ lids_assign(struct subnet *s, const struct fabric *f)
 	}
 	each_end_port(&a, mark_present);
 	each_end_port(&a, keep_recorded);
+	each_end_port(&a, keep_live);
+	reserve_absent(&a, true);
 	each_end_port(&a, keep_held);
 	each_end_port(&a, use_record);
-	reserve_absent(&a);
+	reserve_absent(&a, false);
 	allocate_all(&a);
 	each_end_port(&a, remember);
 	note_absent(s, before, before_len);

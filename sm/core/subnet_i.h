@@ -65,6 +65,7 @@ struct lid_record {
 	uint16_t lid;
 	uint8_t lmc;
 	bool present;		/* held by a port of the newest snapshot */
+	bool seen;		/* held by a port of a snapshot of this run */
 };
 
 struct lid_store {
