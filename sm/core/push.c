@@ -65,6 +65,19 @@ switch_info_diff(const struct device *d, const struct switchinfo *w)
 	return diff & ~(d->ports[0].stubborn & ~FIELDS_FORWARDING);
 }
 
+/* Ports were read before the clear that goes out now: those that no Set of this push tells of are
+ * read again after it. */
+static void
+clear_sent(struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		const struct live_port *p = &d->ports[n];
+
+		if (p->flags & LIVE_PORT_READ && (!live_port_up(p) || p->info.state == PORT_ACTIVE))
+			bits_set(&d->recheck, n);
+	}
+}
+
 static bool
 switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 {
@@ -76,17 +89,12 @@ switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 	switch_info_want(s, d, &w);
 	if (!switch_info_diff(d, &w) && !w.port_state_change)
 		return false;
+	if (w.port_state_change)
+		clear_sent(d);
 	r->method = MAD_SET;
 	r->attr_id = ATTR_SWITCH_INFO;
 	switchinfo_encode(&w, r->data);
 	return true;
-}
-
-static uint32_t
-port_mod(const struct device *d, unsigned n)
-{
-	return n | (d->extended && (n || d->info.node_type != NODE_SWITCH) ?
-		    PORTINFO_MOD_EXTENDED : 0);
 }
 
 static void
@@ -94,7 +102,7 @@ set_port(const struct device *d, unsigned n, const struct portinfo *w, struct tr
 {
 	r->method = MAD_SET;
 	r->attr_id = ATTR_PORT_INFO;
-	r->attr_mod = port_mod(d, n);
+	r->attr_mod = live_port_modifier(d, n);
 	portinfo_encode(w, r->data);
 }
 
@@ -159,11 +167,13 @@ reread_next(struct device *d, struct transact_request *r, unsigned *port)
 {
 	int n;
 
-	if (d->push_switch_info || (n = bits_pop(&d->recheck)) < 0)
+	/* After the answer to the clear, that is: a repeated clear hides what came between. */
+	if (d->push_switch_info || d->sw.port_state_change ||
+	    (n = bits_pop(&d->recheck)) < 0)
 		return false;
 	r->method = MAD_GET;
 	r->attr_id = ATTR_PORT_INFO;
-	r->attr_mod = port_mod(d, (unsigned)n);
+	r->attr_mod = live_port_modifier(d, (unsigned)n);
 	*port = (unsigned)n;
 	return true;
 }
@@ -424,10 +434,6 @@ start_config(struct subnet *s, struct device *d)
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];
 
-		/* Read before the clear: those that no Set of this push tells of are read again. */
-		if (is_switch && n && s->first_master_sweep && d->sw.port_state_change &&
-		    p->flags & LIVE_PORT_READ && (!live_port_up(p) || p->info.state == PORT_ACTIVE))
-			bits_set(&d->recheck, n);
 		if (!is_switch && p->peer && push_pkeys_differ(p))
 			bits_set(&d->pkey_set, n);
 		/* What was refused a moment ago is not asked for again in this push. */

@@ -12,6 +12,8 @@
  * Bring-up of whole fabrics: of every shape, from every place, with devices that do not answer and
  * MADs that get lost. How many MADs a sweep takes is counted by hand from the specification.
  */
+#define STORMS 60
+
 static const char pair[] =
 	"caguid=0x10\nCa 1 \"h1\"\n[1] \"h2\"[1]\n\n"
 	"caguid=0x20\nCa 1 \"h2\"\n\n";
@@ -443,8 +445,95 @@ test_many_sweeps(void **state)
 	bed_free(b);
 }
 
+/*
+ * Everything at once: cables come and go, devices fall silent, are reset, get slow, lose MADs.
+ */
+static uint32_t
+pick(uint64_t *rng, uint32_t bound)
+{
+	*rng = *rng * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*rng >> 33) % bound;
+}
+
+static void
+mischief(struct bed *b, const struct bed_sm *sm, uint64_t *rng)
+{
+	uint32_t n = pick(rng, b->net->nnodes);
+	unsigned port = 1 + pick(rng, b->net->nodes[n].nports);
+
+	if (n == sm->node || b->net->nodes[n].ports[port].peer == sm->node)
+		return;
+	switch (pick(rng, 8)) {
+	case 0:
+	case 1:
+		model_link_set(b->m, n, port, false);
+		break;
+	case 2:
+		model_link_set(b->m, n, port, true);
+		break;
+	case 3:
+		model_silence(b->m, n, pick(rng, 2) ? MODEL_SILENT : MODEL_HUNG);
+		break;
+	case 4:
+		model_silence(b->m, n, MODEL_ANSWERS);
+		break;
+	case 5:
+		model_reboot(b->m, n);
+		break;
+	case 6:
+		model_drop(b->m, n, 100000 * pick(rng, 4));
+		break;
+	case 7:
+		model_delay(b->m, n, MSEC(30) * pick(rng, 4));
+		break;
+	}
+}
+
+static void
+heal(struct bed *b)
+{
+	model_drop(b->m, MODEL_ALL, 0);
+	for (uint32_t n = 0; n < b->net->nnodes; n++) {
+		model_silence(b->m, n, MODEL_ANSWERS);
+		model_delay(b->m, n, 0);
+		for (unsigned p = 1; p <= b->net->nodes[n].nports; p++)
+			model_link_set(b->m, n, p, true);
+	}
+}
+
+static void
+test_storm(void **state)
+{
+	static const char *const fabrics[] = { "ft3 4", "torus 3 3 1 2", "random 12 3 2 5" };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= STORMS; seed++) {
+		struct bed *b = bed_new(fabrics[seed % 3], seed);
+		struct bed_sm *sm = bed_sm(b, 0, 1);
+		uint64_t rng = seed;
+
+		bed_start(sm);
+		for (unsigned i = 0; i < 80; i++) {
+			mischief(b, sm, &rng);
+			bed_wait(b, pick(&rng, 3) ? USEC(100) * pick(&rng, 50) :
+				 MSEC(1) * pick(&rng, 3000));
+		}
+		heal(b);
+		bed_wait(b, MSEC(5));
+		/* The longest back-off is ten minutes, and a light sweep comes each ten seconds. */
+		if (!bed_becomes_good(sm, SEC(620)))
+			fail_msg("seed %u: %s", (unsigned)seed, sm->why);
+		bed_wait(b, SEC(620));
+		if (bed_run(sm, SEC(60)) != 1 || !bed_good(sm))
+			fail_msg("seed %u, later: %s", (unsigned)seed, sm->why);
+		assert_int_equal(sm->s->plan->fabric->nnodes, b->net->nnodes);
+		assert_int_equal(sm->s->plan->fabric->nlinks, b->net->nlinks);
+		bed_free(b);
+	}
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shapes),
@@ -461,7 +550,11 @@ main(void)
 		cmocka_unit_test(test_lossy_nodes),
 		cmocka_unit_test(test_first_switch),
 		cmocka_unit_test(test_many_sweeps),
+		cmocka_unit_test(test_storm),
 	};
 
+	/* One test by name, for those who look for a fault. */
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("core_discovery", tests, NULL, NULL);
 }
