@@ -42,12 +42,16 @@ depend_union(const struct checker *c, uint32_t lid)
 
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++)
 		for (unsigned i = 0; i < 2; i++) {
-			uint32_t e = entry_edge(c, sets[i], sw, lid), then;
+			uint32_t e, then, to;
 
+			if (i && sets[0][sw] == sets[1][sw])
+				break;
+			e = entry_edge(c, sets[i], sw, lid);
 			if (e == FABRIC_NONE)
 				continue;
-			for (unsigned k = 0; k < 2; k++) {
-				then = entry_edge(c, sets[k], c->channels.to[e], lid);
+			to = c->channels.to[e];
+			for (unsigned k = 0; k < 2 && (!k || sets[0][to] != sets[1][to]); k++) {
+				then = entry_edge(c, sets[k], to, lid);
 				if (then != FABRIC_NONE)
 					channels_add(&c->channels, e, 0, c->f->edges[then].out, 0);
 			}

@@ -159,96 +159,154 @@ find_levels(const struct plan_job *j, uint32_t lid, uint8_t *level, uint32_t *wa
 	}
 }
 
-/* Enter one LID's changed entries into the sets: in set i those that are i or nearer. */
+/* The sets into which one LID's changed entries come: `set` by level. */
 static void
-stage_lid(struct plan_job *j, uint32_t lid, const uint8_t *level)
+stage_lid(struct plan_job *j, uint32_t lid, const uint8_t *level, const uint8_t *set)
 {
 	struct plan_stages *st = j->stages;
 
-	for (uint32_t sw = 0; sw < st->nswitches; sw++) {
-		uint8_t port = plan_row_port(j->plan->rows[sw], lid);
-
-		for (unsigned i = level[sw]; i < st->len && row_changes(j, sw); i++)
-			st->rows[i][sw]->port[lid] = port;
-	}
+	for (uint32_t sw = 0; sw < st->nswitches; sw++)
+		for (unsigned i = set[level[sw]]; i < st->len && st->rows[i][sw]; i++)
+			st->rows[i][sw]->port[lid] = plan_row_port(j->plan->rows[sw], lid);
 }
 
-/* The union with which a step begins and ends is proved, step by step. */
+/* Whether some known table changes for a LID; its levels are marked as used. */
 static bool
-stages_proved(const struct plan_job *j)
+mark_levels(const struct plan_job *j, uint32_t lid, const bool *changes, uint8_t *level,
+	    uint32_t *way, uint8_t *used)
+{
+	bool any = false;
+
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
+		if (!changes[sw] || plan_row_port(j->shadow->rows[sw], lid) ==
+				    plan_row_port(j->plan->rows[sw], lid))
+			continue;
+		if (!any)
+			find_levels(j, lid, level, way);
+		any = true;
+		used[level[sw]] = 1;
+	}
+	return any;
+}
+
+/* Rows as they are now, where they change; elsewhere the plan's, so that equal ones are one. */
+static struct plan_row **
+rows_now(const struct plan_job *j)
+{
+	uint32_t n = j->plan->fabric->nswitches;
+	struct plan_row **rows = mem_array(n, sizeof(struct plan_row *));
+
+	for (uint32_t sw = 0; sw < n; sw++)
+		rows[sw] = row_changes(j, sw) ? j->shadow->rows[sw] : j->plan->rows[sw];
+	return rows;
+}
+
+static bool
+mix(const struct plan_job *j, struct plan_row **one, struct plan_row **other,
+    struct plan_check *report)
 {
 	struct check_input in = {
 		.fabric = j->plan->fabric, .lids = j->plan->lids, .lanes = j->plan->lanes,
-		.threads = j->threads,
+		.threads = j->threads, .rows = one, .also = other,
 	};
+
+	*report = (struct plan_check){0};
+	return check_union(&in, report) == 0;
+}
+
+/* The mixture of the tables before and after each step is proved. */
+static bool
+stages_proved(const struct plan_job *j)
+{
 	uint32_t n = j->stages->nswitches;
-	struct plan_row **sides[2] = {
-		mem_array(n, sizeof(struct plan_row *)), mem_array(n, sizeof(struct plan_row *)),
-	};
-	struct plan_check report = {0};
+	struct plan_row **now = rows_now(j), **then = mem_array(n, sizeof(struct plan_row *));
+	struct plan_check report;
 	bool proved = true;
 
-	for (uint32_t sw = 0; sw < n; sw++)
-		sides[0][sw] = row_changes(j, sw) ? j->shadow->rows[sw] : j->plan->rows[sw];
 	for (unsigned i = 0; i <= j->stages->len && proved; i++) {
-		struct plan_row **now = sides[i % 2], **then = sides[(i + 1) % 2];
-
 		for (uint32_t sw = 0; sw < n; sw++)
 			then[sw] = i < j->stages->len && j->stages->rows[i][sw] ?
 				   j->stages->rows[i][sw] : j->plan->rows[sw];
-		in.rows = then;
-		in.also = now;
-		proved = check_union(&in, &report) == 0;
+		proved = mix(j, then, now, &report);
+		memcpy(now, then, n * sizeof(*now));
 	}
-	mem_free(sides[0]);
-	mem_free(sides[1]);
+	mem_free(now);
+	mem_free(then);
 	return proved;
+}
+
+/* Each level that is in use gets a set, but the farthest: what is left is the plan itself. */
+static unsigned
+number_sets(const uint8_t *used, uint8_t *set)
+{
+	unsigned sets = 0;
+
+	for (unsigned level = 0; level <= LEVEL_FAR; level++) {
+		set[level] = (uint8_t)sets;
+		sets += used[level];
+	}
+	return sets ? sets - 1 : 0;
+}
+
+static void
+fill_stages(struct plan_job *j, const bool *changes)
+{
+	struct plan_stages *st = j->stages;
+	uint16_t top = j->plan->lids->top;
+
+	for (uint32_t sw = 0; sw < st->nswitches; sw++)
+		for (unsigned i = 0; i < st->len && changes[sw]; i++) {
+			st->rows[i][sw] = plan_row_new(top);
+			for (uint32_t lid = 0; lid <= top; lid++)
+				st->rows[i][sw]->port[lid] =
+					plan_row_port(j->shadow->rows[sw], lid);
+		}
 }
 
 /* Sets of rows in which entries change nearest to their destination first. */
 static bool
-make_stages(struct plan_job *j, unsigned len)
+make_stages(struct plan_job *j)
 {
 	const struct plan_lids *l = j->plan->lids;
 	uint32_t n = j->plan->fabric->nswitches;
-	uint8_t *level = mem_array(n, 1);
+	uint8_t *level = mem_array(n, 1), used[LEVEL_FAR + 1] = {0}, set[LEVEL_FAR + 1];
 	uint32_t *way = mem_array(PLAN_MAX_HOPS, sizeof(*way));
+	bool *changes = mem_array(n, sizeof(*changes)), fits;
+	unsigned len;
 
-	j->stages = stages_new(j, len);
-	for (unsigned i = 0; i < len; i++)
-		for (uint32_t sw = 0; sw < n; sw++) {
-			if (!row_changes(j, sw))
-				continue;
-			j->stages->rows[i][sw] = plan_row_new(l->top);
-			for (uint32_t lid = 0; lid <= l->top; lid++)
-				j->stages->rows[i][sw]->port[lid] =
-					plan_row_port(j->shadow->rows[sw], lid);
-		}
-	for (uint32_t lid = 1; lid <= l->top; lid++) {
-		if (l->dest[lid].sw == FABRIC_NONE)
-			continue;
-		find_levels(j, lid, level, way);
-		stage_lid(j, lid, level);
+	for (uint32_t sw = 0; sw < n; sw++)
+		changes[sw] = row_changes(j, sw);
+	for (uint32_t lid = 1; lid <= l->top; lid++)
+		if (l->dest[lid].sw != FABRIC_NONE)
+			mark_levels(j, lid, changes, level, way, used);
+	len = number_sets(used, set);
+	fits = len > 0 && len <= STAGES_MAX;
+	if (fits) {
+		j->stages = stages_new(j, len);
+		fill_stages(j, changes);
 	}
+	for (uint32_t lid = 1; fits && lid <= l->top; lid++)
+		if (l->dest[lid].sw != FABRIC_NONE &&
+		    mark_levels(j, lid, changes, level, way, used))
+			stage_lid(j, lid, level, set);
+	mem_free(changes);
 	mem_free(level);
 	mem_free(way);
-	return stages_proved(j);
+	return fits && stages_proved(j);
 }
 
 static void
 prove_union(struct plan_job *j)
 {
-	struct check_input in = {
-		.fabric = j->plan->fabric, .lids = j->plan->lids, .rows = j->plan->rows,
-		.also = j->shadow->rows, .lanes = j->plan->lanes, .threads = j->threads,
-	};
-	unsigned hops = j->plan->check.max_hops;
-	struct plan_check report = {0};
+	struct plan_row **now = rows_now(j);
+	struct plan_check report;
+	bool mixes = mix(j, j->plan->rows, now, &report);
 
-	if (!check_union(&in, &report))
+	mem_free(now);
+	if (mixes)
 		return;
 	snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
-	if (hops < STAGES_MAX && make_stages(j, hops + 1))
+	if (make_stages(j))
 		return;
 	plan_stages_free(j->stages);
 	make_drain(j);
