@@ -166,6 +166,7 @@ static void
 verify(struct subnet *s, struct live_port *p, struct live_port *v)
 {
 	v->verify = p;
+	v->verified_sweep = s->sweep.id;
 	v->flags |= LIVE_PORT_VERIFYING;
 	sweep_probe(s, v);
 }
@@ -180,7 +181,8 @@ verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
 	struct live_port *rival = live_peer(q);
 	struct live_port *v = sweep_may_probe(s, rival) ? rival : q;
 
-	if (!sweep_may_probe(s, v) || v->verify)
+	/* Once a sweep: devices that answer otherwise each time must not keep it from ending. */
+	if (!sweep_may_probe(s, v) || v->verify || v->verified_sweep == s->sweep.id)
 		return false;
 	verify(s, p, v);
 	return true;
@@ -262,7 +264,7 @@ believable(struct subnet *s, struct live_port *p, struct live_port *q)
 	/* A switch cabled to itself is rarer than two of one GUID. */
 	if (d != p->device && d->disputed_sweep != s->sweep.id)
 		return true;
-	if (q->verify) {
+	if (q->verify || q->verified_sweep == s->sweep.id) {
 		probe_failed(s, p);
 		return false;
 	}

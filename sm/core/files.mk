@@ -3,6 +3,7 @@ core_src := \
 	sm/core/discover.c \
 	sm/core/lids.c \
 	sm/core/notice.c \
+	sm/core/office.c \
 	sm/core/peers.c \
 	sm/core/planner.c \
 	sm/core/push.c \

@@ -91,10 +91,21 @@ switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 		return false;
 	if (w.port_state_change)
 		clear_sent(d);
+	d->switch_info_sent = true;
 	r->method = MAD_SET;
 	r->attr_id = ATTR_SWITCH_INFO;
 	switchinfo_encode(&w, r->data);
 	return true;
+}
+
+/*
+ * Blocks go out when LinearFDBTop is in: a switch that is reset after it took them is known by a
+ * top of 0 then, while a top that is written (again) behind them would hide the loss.
+ */
+static bool
+rows_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	return switch_info_next(s, d, r) || (!d->switch_info_sent && push_table_next(s, d, r));
 }
 
 static void
@@ -205,7 +216,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
 	case PUSH_NEW:
-		return switch_info_next(s, d, r) || push_table_next(s, d, r);
+		return rows_next(s, d, r);
 	case PUSH_LINKS:
 		return config_next(s, d, r, port);
 	case PUSH_LINKS_UP:
@@ -213,7 +224,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	case PUSH_STAGE:
 		return push_table_next(s, d, r);
 	case PUSH_CONFIG:
-		return switch_info_next(s, d, r) || push_table_next(s, d, r) ||
+		return rows_next(s, d, r) ||
 		       pkeys_next(d, r, port) || config_next(s, d, r, port) ||
 		       reread_next(d, r, port);
 	case PUSH_ACTIVATE:
@@ -397,6 +408,10 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (a->kind != AGENT_DEVICE)
 		return;
 	d->inflight--;
+	if (res->attr_id == ATTR_SWITCH_INFO) {
+		d->switch_info_sent = false;
+		transact_ready(s->transact, &d->agent.target);
+	}
 	if (res->attr_id == ATTR_LINEAR_FDB)
 		push_table_answer(s, d, res);
 	if (res->error)
@@ -470,7 +485,7 @@ start_device(struct subnet *s, struct device *d)
 	static const struct bits256 none;
 
 	d->config = d->activate = d->pkey_set = none;
-	d->push_switch_info = false;
+	d->push_switch_info = d->switch_info_sent = false;
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->recheck = none;
 	if (d->silent || !d->complete || d->push_failed)
@@ -642,7 +657,7 @@ push_idle(struct subnet *s)
 }
 
 void
-push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages)
+push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister)
 {
 	plan_unref(s->push.plan);
 	memset(&s->push, 0, sizeof(s->push));
@@ -654,6 +669,8 @@ push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages)
 
 		d->push_failed = false;
 		s->push.live |= d->lft_trusted;
+		for (unsigned n = 1; reregister && n <= d->info.num_ports; n++)
+			d->ports[n].flags |= LIVE_PORT_REREGISTER;
 	}
 	push_step_start(s, PUSH_OWN_PORT);
 }

@@ -182,7 +182,8 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p)
 	    !(p->info.cap_mask & CAP_CLIENT_REREGISTER))
 		return false;
 	push_port_want(s, p, &want);
-	return want.sm_lid != p->info.sm_lid || p->info.state == PORT_INIT;
+	return want.sm_lid != p->info.sm_lid || p->info.state == PORT_INIT ||
+	       p->flags & LIVE_PORT_REREGISTER;
 }
 
 void

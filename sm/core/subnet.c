@@ -400,6 +400,7 @@ stand_by(struct subnet *s)
 	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
 	not_up(s, "another subnet manager is in charge: %s", text);
 	s->poll_failures = 0;
+	office_leave(s);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
@@ -556,7 +557,7 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	job->stages = NULL;
 	publish(s, job->plan);
 	subnet_set_stage(s, SUBNET_PUSH);
-	push_start(s, plan_ref(job->plan), stages);
+	push_start(s, plan_ref(job->plan), stages, s->first_master_sweep && !office_is_ours(s));
 	planner_free_job(job);
 }
 
@@ -625,6 +626,7 @@ subnet_push_done(struct subnet *s)
 	}
 	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
 	s->first_master_sweep = false;
+	office_remember(s);
 	if (s->push.sets)
 		refresh(s);
 	push_verdict(s);
@@ -763,6 +765,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	topo_init(&s->topo);
 	sweep_init(s);
 	lids_load(s);
+	office_load(s);
 	not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	s->soon = loop_timer_new(env->loop, begin, s);

@@ -191,6 +191,7 @@ struct subnet {
 	struct plan_job *job;		/* at the worker; NULL */
 	uint64_t generation;		/* of the newest snapshot */
 	bool issm;			/* the port announces a subnet manager */
+	char office[64];		/* "GUID LID" of our port when we led last, "" */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
 	bool live_at_start;		/* the fabric forwarded before we took it over */
 
@@ -292,6 +293,18 @@ lids_free(struct lid_store *l);
 struct plan_lids *
 lids_assign(struct subnet *s, const struct fabric *f);
 
+/* office.c: who led last. */
+void
+office_load(struct subnet *s);
+/* We did, by this very port and LID. */
+bool
+office_is_ours(const struct subnet *s);
+void
+office_remember(struct subnet *s);
+/* Somebody else leads. */
+void
+office_leave(struct subnet *s);
+
 /* planner.c */
 void
 planner_start(struct subnet *s, const struct fabric *f, bool dry_run);
@@ -309,8 +322,9 @@ bool
 push_needs_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
+/* `reregister`: every host that can is asked to register again. */
 void
-push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages);
+push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister);
 bool
 push_next(struct subnet *s, struct agent *a, struct transact_request *r);
 void

@@ -241,13 +241,6 @@ ask(struct subnet *s, struct device *d, unsigned port, struct transact_request *
 	return true;
 }
 
-static uint32_t
-portinfo_mod(const struct device *d, unsigned n)
-{
-	return n | (d->extended && (n || d->info.node_type != NODE_SWITCH) ?
-		    PORTINFO_MOD_EXTENDED : 0);
-}
-
 /* A CA is asked through the port that the question is about, a switch anyhow. */
 static bool
 device_next(struct subnet *s, struct device *d, struct transact_request *r)
@@ -290,7 +283,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	if ((n = bits_pop(&d->read)) >= 0) {
 		d->ports[n].asked_sweep = s->sweep.id;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_PORT_INFO,
-			   portinfo_mod(d, (unsigned)n));
+			   live_port_modifier(d, (unsigned)n));
 	}
 	if ((n = bits_pop(&d->sminfo)) >= 0) {
 		r->cookie = (uint64_t)n;

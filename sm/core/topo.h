@@ -55,6 +55,7 @@ struct live_port {
 	monotime trap_told;		/* last event about traps 129-131; 0 never */
 	uint32_t traps;			/* of these numbers so far */
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
+	uint32_t verified_sweep;	/* sweep that asked it about a rival's claim */
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
@@ -114,6 +115,7 @@ struct device {
 
 	/* What the push still has to do; see push.c. */
 	bool push_switch_info;
+	bool switch_info_sent;		/* and not answered yet: its table waits, see push.c */
 	bool push_failed;		/* timed out in this push */
 	bool lft_trusted;		/* lft is certain: read or acknowledged since it came up */
 	bool lft_failed;		/* a block of this push was refused or lost */
@@ -215,6 +217,14 @@ device_text(char buf[DEVICE_TEXT_SIZE], const struct device *d, const struct nam
 #define PATH_TEXT_SIZE 260
 const char *
 path_text(char buf[PATH_TEXT_SIZE], const uint8_t *path, unsigned hops);
+
+/* Attribute modifier of PortInfo for a device's port. */
+static inline uint32_t
+live_port_modifier(const struct device *d, unsigned n)
+{
+	return n | (d->extended && (n || d->info.node_type != NODE_SWITCH) ?
+		    PORTINFO_MOD_EXTENDED : 0);
+}
 
 static inline bool
 live_port_up(const struct live_port *p)

@@ -10,7 +10,6 @@
  *
  * LIDs: IBA volume 1, 4.1.3 (ranges, LMC); tables: 14.2.5.10 (LinearForwardingTable).
  */
-#define LID_UNICAST_MAX 0xbfff
 
 static void
 ref(uint32_t *refs)

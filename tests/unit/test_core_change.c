@@ -109,14 +109,9 @@ restart_writes_nothing(void **state)
 	unsigned before = reregisters(b);
 
 	(void)state;
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 2; round++) {
 		bed_stop(sm);
 		tap_clear(t);
-		/* The last time the records are lost too: ports keep what they hold. */
-		if (round == 2) {
-			store_close(sm->store);
-			sm->store = store_open_memory(b->loop);
-		}
 		bed_start(sm);
 		assert_int_equal(bed_run(sm, BOUND), 1);
 		bed_check(sm);
@@ -126,6 +121,17 @@ restart_writes_nothing(void **state)
 	}
 	assert_int_equal(reregisters(b), before);
 	assert_int_equal(before, 16);
+	/* The records are lost too: ports keep what they hold. Who served the hosts before is not known
+	 * then; they may be asked to register again, once. */
+	bed_stop(sm);
+	store_close(sm->store);
+	sm->store = store_open_memory(b->loop);
+	tap_clear(t);
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	bed_check(sm);
+	assert_int_equal(tap_sets(t), reregisters(b) - before);
+	assert_in_range(reregisters(b), before, before + 16);
 	end(sm, t);
 }
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who led this subnet last. When we have programmed it, the store is told our port's GUID and LID.
+ * After a restart that finds itself there, hosts need not register again: what they were told, they
+ * were told by us (IBA 14.4.11). When a peer was seen to lead since, the note is taken back.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void
+office_key(const struct subnet *s, char key[64])
+{
+	snprintf(key, 64, "master %s", s->conf->name);
+}
+
+static void
+office_value(const struct subnet *s, char value[64])
+{
+	const struct fabric *f = s->plan->fabric;
+	char guid[GUID_TEXT_SIZE];
+
+	snprintf(value, 64, "%s %u", guid_text(guid, s->port->id.guid),
+		 f->sm_port == FABRIC_NONE ? 0 : s->plan->lids->base[f->sm_port]);
+}
+
+static void
+load_row(void *arg, const char *key, const char *value)
+{
+	struct subnet *s = arg;
+	char ours[64];
+
+	office_key(s, ours);
+	if (!strcmp(key, ours))
+		snprintf(s->office, sizeof(s->office), "%s", value);
+}
+
+void
+office_load(struct subnet *s)
+{
+	struct error e;
+
+	if (store_scan(s->env.store, STORE_META, load_row, s, &e))
+		log_warning("who led the subnet last cannot be read: %s", e.text);
+}
+
+bool
+office_is_ours(const struct subnet *s)
+{
+	char value[64];
+
+	office_value(s, value);
+	return !strcmp(value, s->office);
+}
+
+void
+office_remember(struct subnet *s)
+{
+	char key[64], value[64];
+
+	office_value(s, value);
+	if (!strcmp(value, s->office))
+		return;
+	snprintf(s->office, sizeof(s->office), "%s", value);
+	office_key(s, key);
+	store_put(s->env.store, STORE_META, key, value);
+	store_commit(s->env.store, NULL, NULL);
+}
+
+void
+office_leave(struct subnet *s)
+{
+	char key[64];
+
+	if (!s->office[0])
+		return;
+	s->office[0] = '\0';
+	office_key(s, key);
+	store_delete(s->env.store, STORE_META, key);
+	store_commit(s->env.store, NULL, NULL);
+}
