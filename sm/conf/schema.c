@@ -170,7 +170,9 @@ const struct option schema_subnet[] = {
 		.name = "m_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
 		.initial = "0x0", .stage = STAGE_RESTART, .offset = IN_SUBNET(m_key),
 		.help = "Management key that every device asks for; 0 is none. Keep the file "
-			"from other users when you set it.",
+			"from other users when you set it. Devices that hold another key do not "
+			"answer: take that key away with the manager that set it, or reset them, "
+			"before a key is changed here.",
 	}, {
 		.name = "sm_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
 		.initial = "0x1", .stage = STAGE_LIVE, .offset = IN_SUBNET(sm_key),

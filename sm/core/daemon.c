@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lock file, folders, and sd_notify(3). */
+/* The lock file, and sd_notify(3). */
 #include "sm/core/daemon.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -53,22 +52,4 @@ daemon_notify(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	sd_notify(0, text);
-}
-
-int
-daemon_make_folder(const char *path, struct error *e)
-{
-	char folder[PATH_MAX];
-	char *slash;
-
-	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
-		return error_set(e, ERR_INVALID, "%.200s...: the path is too long", path);
-	slash = strrchr(folder, '/');
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
-	if (mkdir(folder, 0755) && errno != EEXIST)
-		return error_set(e, ERR_IO, "the folder %s cannot be made: %s", folder,
-				 strerror(errno));
-	return 0;
 }

@@ -18,8 +18,5 @@ daemon_lock(const char *path, const char *option, struct error *e);
 /* Tell the service manager (sd_notify): "READY=1", "STATUS=...". Nothing happens without one. */
 void
 daemon_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Make the folder that `path` lies in, if its parent exists. 0 or ERR_IO. */
-int
-daemon_make_folder(const char *path, struct error *e);
 
 #endif

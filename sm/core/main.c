@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "sm/base/folder.h"
 #include "sm/base/json.h"
 #include "sm/base/log.h"
 #include "sm/base/loop.h"
@@ -355,7 +356,7 @@ open_state(struct weftd *w, struct error *e)
 	if (!strcmp(w->conf->state, ":memory:")) {
 		w->store = store_open_memory(w->loop);
 	} else {
-		if (daemon_make_folder(w->conf->state, e))
+		if (folder_make(w->conf->state, e))
 			return e->code;
 		w->state_lock = daemon_lock(w->conf->state, "state", e);
 		if (w->state_lock < 0)
@@ -411,7 +412,7 @@ start(struct weftd *w, struct error *e)
 {
 	w->loop = loop_new_event();
 	if (!w->once) {
-		if (daemon_make_folder(w->conf->control.socket, e))
+		if (folder_make(w->conf->control.socket, e))
 			return e->code;
 		w->lock = daemon_lock(w->conf->control.socket, "control.socket", e);
 		if (w->lock < 0)

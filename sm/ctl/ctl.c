@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "sm/base/frame.h"
 #include "sm/base/log.h"
+#include "sm/base/folder.h"
 #include "sm/base/mem.h"
 #include "sm/ctl/client.h"
 
@@ -129,24 +130,6 @@ on_tick(void *arg)
 		loop_timer_set(c->tick, SEC(1));
 }
 
-static int
-make_directory(const char *path, struct error *e)
-{
-	char *dir = mem_strdup(path);
-	char *slash = strrchr(dir, '/');
-	int ret = 0;
-
-	if (slash && slash != dir) {
-		*slash = '\0';
-		if (mkdir(dir, 0755) && errno != EEXIST)
-			ret = error_set(e, ERR_IO,
-					"the directory %s of the control socket cannot be made: %s",
-					dir, strerror(errno));
-	}
-	mem_free(dir);
-	return ret;
-}
-
 /* A file that nobody listens on is what a killed daemon left: remove it. */
 static int
 clear_path(const struct sockaddr_un *sa, struct error *e)
@@ -204,7 +187,7 @@ open_socket(struct ctl *c, const char *path, const char *group, struct error *e)
 				 "the path of the control socket is longer than %zu bytes: %s",
 				 sizeof(sa.sun_path) - 1, path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
-	if ((ret = make_directory(path, e)) || (ret = clear_path(&sa, e)))
+	if ((ret = folder_make(path, e)) || (ret = clear_path(&sa, e)))
 		return ret;
 	c->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->fd < 0 || bind(c->fd, (const struct sockaddr *)&sa, sizeof(sa)))
