@@ -3,10 +3,10 @@
  * LID assignment (IBA 14.4, C14-62 and following: base LIDs aligned to 2^LMC, unicast range).
  *
  * Every end port (CA port, switch port 0) that the snapshot has keeps, in this order: the LID that
- * it holds, if that is legal and no other port has a better claim (its record, or live traffic); the
- * LID that its GUID had before (the record, kept in the store); else the next free one, hosts of one
- * leaf next to each other and switches behind the hosts. A record of an absent GUID keeps its LID out of use until nothing else
- * is left, then the one that has been absent longest is given away.
+ * it holds, if that is legal and no other port has a better claim (its record, or live traffic);
+ * the LID that its GUID had before (the record, kept in the store); else the next free one, hosts of
+ * one leaf next to each other and switches behind the hosts. A record of an absent GUID keeps its
+ * LID out of use until nothing else is left, then the one absent longest is given away.
  */
 #include "sm/core/subnet_i.h"
 
@@ -168,8 +168,8 @@ keep_recorded(struct assignment *a, uint32_t port)
 		take(a, port, p->lid, lmc);
 }
 
-/* Second: live ports that hold a legal LID which nobody has claimed: traffic uses it. Of several the
- * lowest index (GUID order of nodes) keeps it. */
+/* Second: live ports that hold a legal LID which nobody has claimed: traffic uses it. Of several
+ * the lowest index (GUID order of nodes) keeps it. */
 static void
 keep_live(struct assignment *a, uint32_t port)
 {

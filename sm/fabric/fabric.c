@@ -19,8 +19,8 @@ struct guid_index {
 
 struct fabric_box {
 	struct fabric f;		/* what the outside sees; first, so that pointers convert */
-	struct region *region;		/* owns all arrays and strings, but not the box; NULL: shared */
-	const struct fabric *base;	/* whose arrays these are but for ports; reference held; NULL */
+	struct region *region;		/* owns arrays and strings, but not the box; or NULL */
+	const struct fabric *base;	/* then: whose they are, but for ports; reference held */
 	struct guid_index *by_guid;	/* ports with a GUID, by GUID then index */
 	uint32_t nby_guid;		/* entries of by_guid */
 	uint32_t refs;			/* atomic */

@@ -139,7 +139,7 @@ struct fabric *
 fabric_build(struct fabric_builder *b, uint64_t generation);
 
 /* The snapshot with other values of its ports: `ports` (f->nports, from mem_array) is taken over,
- * everything else is shared with `f`. Ends of cables, node, number and guid must be as they were. */
+ * all else is shared with `f`. Ends of cables, node, number and guid must be as they were. */
 struct fabric *
 fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t generation);
 
