@@ -5,8 +5,8 @@
  * Every end port (CA port, switch port 0) that the snapshot has keeps, in this order: the LID that
  * it holds, if that is legal and no other port has a better claim (its record, or live traffic);
  * the LID that its GUID had before (the record, kept in the store); else the next free one, hosts
- * of one leaf next to each other and switches behind the hosts. A record of an absent GUID keeps its
- * LID out of use until nothing else is left, then the one absent longest is given away.
+ * of one leaf next to each other and switches behind the hosts. A record of an absent GUID keeps
+ * its LID out of use until nothing else is left, then the one absent longest is given away.
  */
 #include "sm/core/subnet_i.h"
 

@@ -4,3 +4,6 @@ test_generate_extra := -lcmocka
 unit_tests += test_sim
 test_sim_libs := sim text wire base
 test_sim_extra := -lcmocka
+unit_tests += test_sim_faults
+test_sim_faults_libs := sim text wire base
+test_sim_faults_extra := -lcmocka
