@@ -239,6 +239,16 @@ bring_up(struct rig *r)
 	assert_int_equal(set_lft(r, "12", 4, "\xff\x01\x04\x01\x00"), 0);
 }
 
+static inline struct switchinfo
+get_switch(struct rig *r, const char *path)
+{
+	struct switchinfo sw;
+
+	switchinfo_decode(&sw, must(ask(r, (struct ask){ .path = path,
+							.attr = ATTR_SWITCH_INFO }))->data);
+	return sw;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 #endif

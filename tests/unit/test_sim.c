@@ -231,16 +231,6 @@ test_lid_routing(void **state)
 	assert_null(ask(r, (struct ask){ .lid = 2, .attr = ATTR_NODE_INFO }));
 }
 
-static struct switchinfo
-get_switch(struct rig *r, const char *path)
-{
-	struct switchinfo sw;
-
-	switchinfo_decode(&sw, must(ask(r, (struct ask){ .path = path,
-							.attr = ATTR_SWITCH_INFO }))->data);
-	return sw;
-}
-
 static void
 test_switch_info(void **state)
 {
