@@ -121,8 +121,8 @@ restart_writes_nothing(void **state)
 	}
 	assert_int_equal(reregisters(b), before);
 	assert_int_equal(before, 16);
-	/* The records are lost too: ports keep what they hold. Who served the hosts before is not known
-	 * then; they may be asked to register again, once. */
+	/* The records are lost too: ports keep what they hold. Who served the hosts before is not
+	 * known then; they may be asked to register again, once. */
 	bed_stop(sm);
 	store_close(sm->store);
 	sm->store = store_open_memory(b->loop);
