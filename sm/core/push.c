@@ -486,6 +486,8 @@ start_device(struct subnet *s, struct device *d)
 
 	d->config = d->activate = d->pkey_set = none;
 	d->push_switch_info = d->switch_info_sent = false;
+	/* What was left open when the device failed in an earlier step is not under way. */
+	d->lft_pending = false;
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->recheck = none;
 	if (d->silent || !d->complete || d->push_failed)

@@ -419,15 +419,28 @@ finish_sweep(struct subnet *s, bool programmed)
 		st->route_ms = st->check_ms = st->program_ms = 0;
 }
 
+/* Turns of the loop's between a sweep and its routing: in a large fabric each takes its time. */
+static void
+route_turn(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (!s->snapshot) {
+		s->snapshot = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+		loop_timer_set(s->turn, 0);
+		return;
+	}
+	planner_start(s, s->snapshot, false);
+	fabric_unref(s->snapshot);
+	s->snapshot = NULL;
+}
+
 static void
 route(struct subnet *s)
 {
-	const struct fabric *f = topo_snapshot(&s->topo, s->env.names, ++s->generation);
-
 	s->want_route = false;
 	subnet_set_stage(s, SUBNET_ROUTE);
-	planner_start(s, f, false);
-	fabric_unref(f);
+	loop_timer_set(s->turn, 0);
 }
 
 void
@@ -653,6 +666,9 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->retry);
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
+	loop_timer_cancel(s->turn);
+	fabric_unref(s->snapshot);
+	s->snapshot = NULL;
 	s->stage = SUBNET_WAITING;
 	planner_drop(s);
 	plan_stages_free(s->push.stages);
@@ -772,6 +788,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->retry = loop_timer_new(env->loop, begin, s);
 	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
+	s->turn = loop_timer_new(env->loop, route_turn, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
 	if (!s->port) {
 		subnet_free(s);
@@ -801,6 +818,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->retry);
 	loop_timer_free(s->level_timer);
 	loop_timer_free(s->drain_timer);
+	loop_timer_free(s->turn);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
 	lids_free(&s->lids);

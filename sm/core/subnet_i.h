@@ -206,6 +206,8 @@ struct subnet {
 	struct loop_timer *retry;	/* repeats an incomplete push */
 	struct loop_timer *level_timer;	/* opens levels that make no progress */
 	struct loop_timer *drain_timer;	/* packet lifetime */
+	struct loop_timer *turn;	/* next step of route() */
+	const struct fabric *snapshot;	/* made by route() for the planner; NULL */
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
