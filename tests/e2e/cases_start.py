@@ -91,7 +91,7 @@ def test_same_state():
         other = Weftd(m.lab, seat=m.lab.far(), tag="2")
         other.state = m.state
         other.write()
-        ends(other.start(), 1, r"(in use|locked|already|running)")
+        ends(other.start(), 1, r"another weftd \(pid \d+\) uses .*another `state`")
         need(m.status()["state"] == "up", "the first daemon suffered")
 
 
