@@ -21,7 +21,8 @@
  *	bed_check(sm);
  *	bed_free(b);
  *
- * A test is linked with it by test_x_libs := $(core_bed_libs), which core.mk defines. The log goes nowhere; with CORE_BED_LOG=debug in the environment (or another level) to stderr.
+ * A test is linked with it by test_x_libs := $(core_bed_libs), which core.mk defines. The log goes
+ * nowhere; with CORE_BED_LOG=debug in the environment (or another level) to stderr.
  */
 #define BED_SMS 4
 
@@ -39,7 +40,7 @@ struct bed_sm {
 	struct port *inner;		/* the port behind the bed's own */
 	uint32_t node;			/* where it is attached */
 	unsigned port;			/* where it is attached */
-	char why[500];			/* of the last outcome, or what bed_good() saw */
+	char why[500];		/* of the last outcome, or what bed_good() saw */
 	/* Each MAD that leaves; it may be changed; false: it is lost. NULL: none looks. */
 	bool (*out)(struct bed_sm *sm, struct port_mad *m);
 	/* Each MAD that arrives; it may be changed; false: it is lost. NULL: none looks. */
@@ -54,7 +55,7 @@ struct bed {
 	struct config *defaults;	/* built-in configuration */
 	struct bed_sm sms[BED_SMS];	/* in order of bed_sm() */
 	unsigned nsms;			/* of them in use */
-	bool *bad;			/* by node: a patient of the test, left out by bed_check() */
+	bool *bad;			/* by node: a patient, left out by bed_check() */
 };
 
 /* `fabric` is a recipe of sim/generate.h ("ft3 8"), or text as ibnetdiscover prints it. */

@@ -192,7 +192,8 @@ double_guid(const char *fabric, uint32_t first, uint32_t second, bool same_syste
 	struct bed *b = bed_new(fabric, first * 100 + second + 1);
 	struct bed_sm *sm = bed_sm(b, 0, 1);
 	struct lie lies[LIES] = { {
-		.port_guid = port_guid(b, second), .node_guid = b->net->nodes[first].guid,
+		.port_guid = port_guid(b, second),
+		.node_guid = b->net->nodes[first].guid,
 		.system_guid = same_system ? b->net->nodes[first].system_guid : 0,
 		.new_port_guid = same_port ? port_guid(b, first) : 0,
 	} };
@@ -200,7 +201,8 @@ double_guid(const char *fabric, uint32_t first, uint32_t second, bool same_syste
 	char what[120];
 
 	snprintf(what, sizeof(what), "%s: node %u has the GUID of %u%s%s", fabric, second, first,
-		 same_system ? ", and its system GUID" : "", same_port ? ", and its port GUID" : "");
+		 same_system ? ", and its system GUID" : "",
+		 same_port ? ", and its port GUID" : "");
 	b->bad[second] = true;
 	/* Which of two at one distance is found first is nobody's promise. */
 	b->bad[first] = first != sm->node;
