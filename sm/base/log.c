@@ -83,7 +83,13 @@ stderr_is_journal(void)
 static int
 open_file(const char *path)
 {
-	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+	/* A pipe that nobody reads must not hold us up; with a reader it is as good as a file. */
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		      0640);
+
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_APPEND);
+	return fd;
 }
 
 static void

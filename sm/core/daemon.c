@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -17,12 +18,17 @@ int
 daemon_lock(const char *path, const char *option, struct error *e)
 {
 	char file[PATH_MAX], pid[24] = "";
+	struct stat st;
 	ssize_t len;
 	int fd;
 
 	if (snprintf(file, sizeof(file), "%s.lock", path) >= (int)sizeof(file))
 		return error_set(e, ERR_INVALID, "%.200s...: the path is too long", path);
-	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		return error_set(e, ERR_INVALID, "%s is no regular file: remove it", file);
+	}
 	if (fd < 0)
 		return error_set(e, ERR_IO, "%s cannot be opened: %s", file, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB)) {

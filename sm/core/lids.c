@@ -28,6 +28,7 @@ struct assignment {
 	struct plan_lids *lids;
 	uint8_t *use;		/* enum lid_use by LID */
 	uint16_t max;		/* highest LID that every switch can forward */
+	unsigned needed;	/* LIDs that the end ports take in all */
 	uint16_t hint;		/* free LIDs are looked for from here */
 };
 
@@ -108,14 +109,6 @@ lids_load(struct subnet *s)
 
 	if (store_scan(s->env.store, STORE_LIDS, load_row, s, &e))
 		log_warning("the LIDs of earlier runs cannot be read: %s", e.text);
-}
-
-void
-lids_free(struct lid_store *l)
-{
-	map_free(&l->by_guid);
-	mem_free(l->records);
-	memset(l, 0, sizeof(*l));
 }
 
 static unsigned
@@ -328,6 +321,12 @@ each_end_port(struct assignment *a, void (*fn)(struct assignment *, uint32_t))
 }
 
 static void
+count_needed(struct assignment *a, uint32_t port)
+{
+	a->needed += 1u << port_lmc(a, &a->f->ports[port]);
+}
+
+static void
 mark_present(struct assignment *a, uint32_t port)
 {
 	struct lid_record *r = record_find(&a->s->lids, a->f->ports[port].guid);
@@ -356,26 +355,100 @@ remember(struct assignment *a, uint32_t port)
 	record_put(a->s, r);
 }
 
+/* A commit may outlive its subnet: both hold this. */
+struct lid_commit {
+	struct subnet *s;	/* NULL: the subnet is gone */
+	unsigned refs;		/* the subnet, and commits under way */
+};
+
+static void
+commit_unref(struct lid_commit *c)
+{
+	if (!--c->refs)
+		mem_free(c);
+}
+
 static void
 commit_done(void *arg, int err, const char *why)
 {
-	(void)arg;
+	struct lid_commit *c = arg;
+
 	if (err)
-		log_error("the LIDs could not be saved: %s", why ? why : error_name(err));
+		log_error("the LIDs could not be saved and will be tried again: %s",
+			  why ? why : error_name(err));
+	if (c->s)
+		c->s->lids.unsaved |= err != 0;
+	commit_unref(c);
 }
 
-static uint16_t
-highest_lid(const struct fabric *f)
+static void
+commit(struct subnet *s)
 {
-	unsigned max = LID_UNICAST_MAX;
+	if (!s->lids.commit) {
+		s->lids.commit = mem_zalloc(sizeof(*s->lids.commit));
+		s->lids.commit->s = s;
+		s->lids.commit->refs = 1;
+	}
+	s->lids.commit->refs++;
+	store_commit(s->env.store, commit_done, s->lids.commit);
+}
+
+void
+lids_save_again(struct subnet *s)
+{
+	if (!s->lids.unsaved)
+		return;
+	s->lids.unsaved = false;
+	for (uint32_t i = 0; i < s->lids.len; i++)
+		if (s->lids.records[i].lid)
+			record_put(s, &s->lids.records[i]);
+	commit(s);
+}
+
+static unsigned
+least_cap(const struct fabric *f, unsigned more_than)
+{
+	unsigned least = LID_UNICAST_MAX + 1u;
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		unsigned cap = fabric_switch_node(f, sw)->lft_cap;
 
-		if (cap && cap - 1 < max)
-			max = cap - 1;
+		if (cap > more_than && cap < least)
+			least = cap;
 	}
-	return (uint16_t)max;
+	return least;
+}
+
+/*
+ * The highest LID that the switches can forward. A few that hold fewer LIDs than the subnet needs
+ * must not take the LIDs of all others: they are told, and cannot take their tables. Where most are
+ * so small, theirs is the limit.
+ */
+static uint16_t
+highest_lid(struct subnet *s, const struct fabric *f, unsigned needed)
+{
+	const struct fabric_node *first = NULL;
+	uint32_t small = 0;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(f, sw);
+
+		if (n->lft_cap > needed)
+			continue;
+		small++;
+		first = first ? first : n;
+	}
+	if (small > f->nswitches / 2) {
+		s->lids.small_switches = 0;
+		return (uint16_t)(least_cap(f, 0) - 1);
+	}
+	if (small > s->lids.small_switches)
+		subnet_event(s, EVENT_REFUSED, LOG_L_ERROR, first->guid, 0,
+			     "%u switches forward fewer LIDs than the %u that the subnet needs and "
+			     "cannot take their tables: \"%s\" (%u) is the first", small, needed,
+			     first->name, first->lft_cap);
+	s->lids.small_switches = small;
+	return (uint16_t)(least_cap(f, needed) - 1);
 }
 
 /* Whose record went absent with this snapshot keeps the time it was last seen. */
@@ -398,7 +471,7 @@ struct plan_lids *
 lids_assign(struct subnet *s, const struct fabric *f)
 {
 	struct assignment a = {
-		.s = s, .f = f, .lids = plan_lids_new(f), .max = highest_lid(f),
+		.s = s, .f = f, .lids = plan_lids_new(f),
 		.use = mem_zalloc(LID_TABLE_LEN + 128),
 	};
 	uint32_t before_len = s->lids.len;
@@ -408,6 +481,8 @@ lids_assign(struct subnet *s, const struct fabric *f)
 		before[i] = s->lids.records[i].present;
 		s->lids.records[i].present = false;
 	}
+	each_end_port(&a, count_needed);
+	a.max = highest_lid(s, f, a.needed);
 	each_end_port(&a, mark_present);
 	each_end_port(&a, keep_recorded);
 	each_end_port(&a, keep_live);
@@ -418,9 +493,21 @@ lids_assign(struct subnet *s, const struct fabric *f)
 	allocate_all(&a);
 	each_end_port(&a, remember);
 	note_absent(s, before, before_len);
-	store_commit(s->env.store, commit_done, NULL);
+	commit(s);
 	plan_lids_index(a.lids, f);
 	mem_free(before);
 	mem_free(a.use);
 	return a.lids;
+}
+
+void
+lids_free(struct lid_store *l)
+{
+	if (l->commit) {
+		l->commit->s = NULL;
+		commit_unref(l->commit);
+	}
+	map_free(&l->by_guid);
+	mem_free(l->records);
+	memset(l, 0, sizeof(*l));
 }

@@ -16,6 +16,7 @@
 #include "sm/base/log.h"
 #include "sm/base/loop.h"
 #include "sm/base/mem.h"
+#include "sm/base/text.h"
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
 #include "sm/core/daemon.h"
@@ -99,10 +100,12 @@ store_event(void *arg, const struct event *ev)
 static void
 last_sequence(void *arg, const char *key, const char *value)
 {
-	uint64_t *last = arg;
+	uint64_t *last = arg, n;
 
 	(void)value;
-	*last = strtoull(key, NULL, 10);
+	/* Not ours, or damaged: it must not wrap the count. */
+	if (number_parse(key + strspn(key, "0"), 1, UINT64_MAX / 2, &n))
+		*last = n;
 }
 
 /*

@@ -242,11 +242,14 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (d->guid != s->master.node_guid)
 		return;
 	s->master.state = i.state;
+	s->master.priority = i.priority;
 	s->master.activity = i.activity;
 	/* Whoever does not lead has the same patience as one that does not answer: it may be about
 	 * to, or it may stand by as we do, and then nobody leads. */
 	if (i.state == SM_MASTER)
 		s->poll_failures = 0;
+	else if (i.state == SM_STANDBY && !goes_before(s, &s->master))
+		subnet_want_sweep(s, SWEEP_HEAVY);	/* it waits for us */
 	else
 		poll_failed(s, true);
 }

@@ -198,6 +198,17 @@ push_start_reading(struct subnet *s)
 	}
 }
 
+void
+push_doubt_tables(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (d->info.node_type == NODE_SWITCH && !d->silent)
+			d->lft_trusted = false;
+	}
+}
+
 struct plan *
 push_shadow_plan(struct subnet *s, const struct fabric *f)
 {

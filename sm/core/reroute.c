@@ -67,7 +67,7 @@ reroute_begin(struct subnet *s)
 		route_known(s);
 		return;
 	}
-	s->want_route = true;
+	s->want_tables = s->want_route = true;
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 

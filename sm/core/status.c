@@ -109,6 +109,11 @@ warn_all(struct subnet *s, struct subnet_status *st)
 		warn(st, "engine %s runs instead of %s: %s", s->plan->engine_running,
 		     s->plan->engine_requested, s->plan->reason);
 	warn_duplicates(s, st);
+	if (s->lids.unsaved)
+		warn(st, "the LIDs could not be saved: see that there is room for the state file");
+	if (s->lids.small_switches)
+		warn(st, "%u switches forward fewer LIDs than the subnet needs and take no table",
+		     s->lids.small_switches);
 	if (s->plan && s->plan->check.cut_off)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);

@@ -268,6 +268,7 @@ rest(struct subnet *s)
 {
 	if (s->want_refresh && s->plan)
 		refresh(s);
+	lids_save_again(s);
 	subnet_set_stage(s, SUBNET_IDLE);
 	s->rested = loop_now(s->env.loop);
 	if (s->role == ROLE_STANDBY) {
@@ -473,6 +474,9 @@ subnet_sweep_done(struct subnet *s)
 		rest(s);
 		return;
 	}
+	if (s->want_tables)
+		push_doubt_tables(s);
+	s->want_tables = false;
 	if (push_needs_tables(s)) {
 		subnet_set_stage(s, SUBNET_PUSH);
 		push_start_reading(s);
@@ -864,6 +868,7 @@ subnet_sweep(struct subnet *s)
 {
 	s->failures = 0;
 	s->retry_at = 0;
+	s->want_tables = s->want_route = true;
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 

@@ -68,7 +68,12 @@ struct lid_record {
 	bool seen;		/* held by a port of a snapshot of this run */
 };
 
+struct lid_commit;
+
 struct lid_store {
+	struct lid_commit *commit;	/* for commits under way; see lids.c */
+	bool unsaved;			/* the store failed: everything is to be written again */
+	uint32_t small_switches;	/* that hold fewer LIDs than the subnet needs */
 	struct map by_guid;		/* port GUID -> index */
 	struct lid_record *records;
 	uint32_t len;
@@ -197,6 +202,7 @@ struct subnet {
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
+	bool want_tables;		/* an administrator wants tables read back */
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
@@ -291,6 +297,9 @@ void
 lids_load(struct subnet *s);
 void
 lids_free(struct lid_store *l);
+/* Write all records once more if the store failed to take some. */
+void
+lids_save_again(struct subnet *s);
 /* Assign LIDs to every end port of the snapshot; updates the records and puts them to the store. */
 struct plan_lids *
 lids_assign(struct subnet *s, const struct fabric *f);
@@ -322,6 +331,9 @@ plan_stages_free(struct plan_stages *st);	/* NULL is allowed */
 /* True if switches hold tables that nobody here knows: read them before routing. */
 bool
 push_needs_tables(struct subnet *s);
+/* Trust no table: those of switches that forward are read back before the next routing. */
+void
+push_doubt_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
 /* `reregister`: every host that can is asked to register again. */
