@@ -13,7 +13,8 @@ core_src := \
 	sm/core/status.c \
 	sm/core/subnet.c \
 	sm/core/sweep.c \
-	sm/core/topo.c
+	sm/core/topo.c \
+	sm/core/verdict.c
 core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd

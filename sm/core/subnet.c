@@ -86,11 +86,8 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	subnet_changed(s);
 }
 
-static void
-not_up(struct subnet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void
-not_up(struct subnet *s, const char *fmt, ...)
+void
+subnet_not_up(struct subnet *s, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -228,8 +225,8 @@ subnet_want_device(struct subnet *s, uint64_t node_guid)
 	subnet_want_sweep(s, SWEEP_PARTIAL);
 }
 
-static monotime
-retry_delay(const struct subnet *s)
+monotime
+subnet_retry_delay(const struct subnet *s)
 {
 	monotime d = RETRY_FIRST;
 
@@ -246,8 +243,8 @@ retry_due(const struct subnet *s)
 
 /* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. With
  * new names everything is written anew. */
-static void
-refresh(struct subnet *s)
+void
+subnet_refresh(struct subnet *s)
 {
 	const struct fabric *f = s->want_refresh ?
 		topo_snapshot(&s->topo, s->env.names, ++s->generation) :
@@ -263,11 +260,11 @@ refresh(struct subnet *s)
 }
 
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
-static void
-rest(struct subnet *s)
+void
+subnet_rest(struct subnet *s)
 {
 	if (s->want_refresh && s->plan)
-		refresh(s);
+		subnet_refresh(s);
 	lids_save_again(s);
 	subnet_set_stage(s, SUBNET_IDLE);
 	s->rested = loop_now(s->env.loop);
@@ -346,8 +343,8 @@ forget_devices(struct subnet *s)
 }
 
 /* What a command asked for cannot be had: the engine before it is tried first again. */
-static void
-command_failed(struct subnet *s, int err, const char *why)
+void
+subnet_command_failed(struct subnet *s, int err, const char *why)
 {
 	reroute_undo(s);
 	reroute_answer(s, err, "%s", why);
@@ -360,9 +357,9 @@ own_port_down(struct subnet *s, const char *why)
 
 	s->own_port_down = true;
 	forget_devices(s);
-	command_failed(s, ERR_CLOSED, why);
+	subnet_command_failed(s, ERR_CLOSED, why);
 	if (!told) {
-		not_up(s, "%s", why);
+		subnet_not_up(s, "%s", why);
 		subnet_event(s, EVENT_PORT, LOG_L_WARNING, s->port->id.guid, s->port->id.number,
 			     "%s", why);
 		set_role(s, ROLE_WAITING, "");
@@ -399,17 +396,17 @@ stand_by(struct subnet *s)
 
 	peers_text(s, &s->master, text, sizeof(text));
 	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
-	not_up(s, "another subnet manager is in charge: %s", text);
+	subnet_not_up(s, "another subnet manager is in charge: %s", text);
 	s->poll_failures = 0;
 	office_leave(s);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
-	rest(s);
+	subnet_rest(s);
 }
 
-static void
-finish_sweep(struct subnet *s, bool programmed)
+void
+subnet_finish_sweep(struct subnet *s, bool programmed)
 {
 	struct subnet_status *st = &s->st;
 
@@ -436,8 +433,8 @@ route_turn(void *subnet)
 	s->snapshot = NULL;
 }
 
-static void
-route(struct subnet *s)
+void
+subnet_route(struct subnet *s)
 {
 	s->want_route = false;
 	subnet_set_stage(s, SUBNET_ROUTE);
@@ -459,7 +456,7 @@ subnet_sweep_done(struct subnet *s)
 		set_role(s, ROLE_DISCOVERING, "");
 	if (s->role == ROLE_DISCOVERING && peers_overlooked(s)) {
 		s->wanted = SWEEP_HEAVY;
-		rest(s);
+		subnet_rest(s);
 		return;
 	}
 	if (!peers_elect(s)) {
@@ -469,9 +466,9 @@ subnet_sweep_done(struct subnet *s)
 	set_role(s, ROLE_MASTER, "");
 	if (s->plan && !s->sweep.changed && !s->want_route && !retry_due(s) &&
 	    !s->first_master_sweep) {
-		finish_sweep(s, false);
+		subnet_finish_sweep(s, false);
 		reroute_answer(s, 0, "nothing has changed");
-		rest(s);
+		subnet_rest(s);
 		return;
 	}
 	if (s->want_tables)
@@ -482,181 +479,7 @@ subnet_sweep_done(struct subnet *s)
 		push_start_reading(s);
 		return;
 	}
-	route(s);
-}
-
-static void
-publish(struct subnet *s, struct plan *plan)
-{
-	plan_unref(s->plan);
-	s->plan = plan_ref(plan);
-	s->st.route_ms = (double)plan->route_us / 1e3;
-	s->st.check_ms = (double)plan->check_us / 1e3;
-}
-
-static void
-tell_engine(struct subnet *s, const struct plan *plan)
-{
-	bool news = !s->plan || strcmp(s->plan->engine_running, plan->engine_running) ||
-		    strcmp(s->plan->reason, plan->reason);
-
-	if (news && plan->reason[0])
-		subnet_event(s, EVENT_FALLBACK, LOG_L_WARNING, 0, 0,
-			     "engine %s runs instead of %s: %s", plan->engine_running,
-			     plan->engine_requested, plan->reason);
-}
-
-/* An engine that a command asked for: what runs goes on running. */
-static void
-command_refused(struct subnet *s, const struct plan_job *job)
-{
-	s->want_route |= s->reroute.full;	/* what the sweep found is still to be routed */
-	command_failed(s, ERR_REFUSED, job->why.text);
-	rest(s);
-}
-
-static void
-route_refused(struct subnet *s, struct plan_job *job)
-{
-	if (s->reroute.done && !s->reroute.waiting) {
-		command_refused(s, job);
-		return;
-	}
-	s->unrouted = true;
-	if (s->push_incomplete) {
-		/* What an earlier push left open waits on, longer each time. */
-		s->failures++;
-		s->retry_at = loop_now(s->env.loop) + retry_delay(s);
-	}
-	not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
-	       s->plan ? " and the old tables stay" : "", job->why.text);
-	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
-	finish_sweep(s, false);
-	rest(s);
-}
-
-static void
-rehearsed(struct subnet *s, const struct plan_job *job)
-{
-	bool drops = job->stages && job->stages->drain;
-
-	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
-		       "unreachable pair, no loop, no credit loop",
-		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
-		       drops ? "; old and new tables together could deadlock, so changed entries "
-		       "would drop packets for a moment" : "",
-		       job->plan->reason[0] ? " (not the engine asked for)" : "");
-	rest(s);
-}
-
-void
-subnet_route_done(struct subnet *s, struct plan_job *job)
-{
-	struct plan_stages *stages = job->stages;
-
-	s->job = NULL;
-	if (job->dry_run && !job->error) {
-		rehearsed(s, job);
-		planner_free_job(job);
-		return;
-	}
-	if (job->error) {
-		route_refused(s, job);
-		planner_free_job(job);
-		return;
-	}
-	if (stages && stages->drain)
-		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together "
-			     "could deadlock: entries that change drop packets for the packet "
-			     "lifetime");
-	tell_engine(s, job->plan);
-	s->unrouted = false;
-	job->stages = NULL;
-	publish(s, job->plan);
-	subnet_set_stage(s, SUBNET_PUSH);
-	push_start(s, plan_ref(job->plan), stages, s->first_master_sweep && !office_is_ours(s));
-	planner_free_job(job);
-}
-
-static void
-tell_up(struct subnet *s)
-{
-	const struct fabric *f = s->plan->fabric;
-	const struct subnet_status *st = &s->st;
-	char took[DURATION_TEXT_SIZE];
-
-	duration_text(took, loop_now(s->env.loop) - s->change_started);
-	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
-		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery "
-		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so "
-		     "far)",
-		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
-		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
-		     st->check_ms, st->program_ms,
-		     (unsigned long long)transact_counters(s->transact)->sent_total);
-}
-
-static void
-tell_mads(const struct subnet *s)
-{
-	const struct transact_counters *c = transact_counters(s->transact);
-
-	for (uint16_t i = 0; i < 256; i++) {
-		const char *name = mad_attr_name(i);
-
-		if (c->sent[i])
-			log_debug("%llu requests of %s so far, %llu repeated in all",
-				  (unsigned long long)c->sent[i], name ? name : "others",
-				  (unsigned long long)c->retried);
-	}
-}
-
-static void
-push_verdict(struct subnet *s)
-{
-	const struct push *p = &s->push;
-
-	s->push_incomplete = p->failed_tables || p->failed_ports || p->refused || p->lost;
-	s->failures = s->push_incomplete ? s->failures + 1 : 0;
-	s->retry_at = loop_now(s->env.loop) + retry_delay(s);
-	if (p->failed_tables) {
-		not_up(s, "tables could not be written: %s", p->first_failure);
-		return;
-	}
-	s->up = true;
-	if (s->push_incomplete)
-		snprintf(s->why_not, sizeof(s->why_not), "%u ports are not as they should be: %s",
-			 p->failed_ports, p->first_failure);
-	else
-		s->why_not[0] = '\0';
-	if (s->st.up_ms <= 0)
-		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
-}
-
-void
-subnet_push_done(struct subnet *s)
-{
-	if (!s->push.plan) {
-		/* Only tables were read: the reading step has no plan. */
-		route(s);
-		return;
-	}
-	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
-	s->first_master_sweep = false;
-	office_remember(s);
-	if (s->push.sets)
-		refresh(s);
-	push_verdict(s);
-	finish_sweep(s, true);
-	tell_mads(s);
-	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
-		tell_up(s);
-	if (s->up)
-		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
-			       s->plan->engine_running, s->push.entries, s->push.blocks);
-	else
-		command_failed(s, ERR_REFUSED, s->why_not);
-	rest(s);
+	subnet_route(s);
 }
 
 /*
@@ -751,17 +574,17 @@ on_port(void *arg, bool up, const char *why)
 			make_transact(s);
 		s->issm = false;
 		s->wanted = SWEEP_HEAVY;
-		not_up(s, "discovering");
+		subnet_not_up(s, "discovering");
 		subnet_set_stage(s, SUBNET_IDLE);
 		begin(s);
 		return;
 	}
-	not_up(s, "%s", why);
+	subnet_not_up(s, "%s", why);
 	subnet_event(s, EVENT_PORT, LOG_L_WARNING, 0, 0, "no port to work with: %s", why);
 	if (s->transact)
 		lose_everything(s);
 	s->issm = s->own_port_down = false;
-	command_failed(s, ERR_CLOSED, why);
+	subnet_command_failed(s, ERR_CLOSED, why);
 	set_role(s, ROLE_WAITING, "");
 	subnet_set_stage(s, SUBNET_WAITING);
 }
@@ -786,7 +609,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	sweep_init(s);
 	lids_load(s);
 	office_load(s);
-	not_up(s, "starting");
+	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	s->soon = loop_timer_new(env->loop, begin, s);
 	s->retry = loop_timer_new(env->loop, begin, s);
@@ -859,7 +682,7 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	} else if (s->plan) {
 		s->want_refresh = true;		/* names may have changed */
 		if (s->stage == SUBNET_IDLE)
-			refresh(s);
+			subnet_refresh(s);
 	}
 }
 

@@ -254,6 +254,27 @@ void
 subnet_changed(struct subnet *s);
 void
 subnet_set_stage(struct subnet *s, enum subnet_stage stage);
+/* The subnet is not up, and why. */
+void
+subnet_not_up(struct subnet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Nothing runs: wait for the next timer, or go on with what was asked for meanwhile. */
+void
+subnet_rest(struct subnet *s);
+/* Publish the plan on a snapshot of the ports as they are now. */
+void
+subnet_refresh(struct subnet *s);
+/* What a command asked for cannot be had. */
+void
+subnet_command_failed(struct subnet *s, int err, const char *why);
+/* A sweep, and what followed, has ended. */
+void
+subnet_finish_sweep(struct subnet *s, bool programmed);
+/* Route what is known. */
+void
+subnet_route(struct subnet *s);
+/* How long an incomplete push is left alone before the next. */
+monotime
+subnet_retry_delay(const struct subnet *s);
 /* Stage ends, called by the stage's file. */
 void
 subnet_sweep_done(struct subnet *s);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What came out of a routing and of a push: published, refused, or still to be done, and the words
+ * for it. subnet.c says what happens next.
+ */
+#include "sm/core/planner.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/core/subnet_i.h"
+
+static void
+publish(struct subnet *s, struct plan *plan)
+{
+	plan_unref(s->plan);
+	s->plan = plan_ref(plan);
+	s->st.route_ms = (double)plan->route_us / 1e3;
+	s->st.check_ms = (double)plan->check_us / 1e3;
+}
+
+static void
+tell_engine(struct subnet *s, const struct plan *plan)
+{
+	bool news = !s->plan || strcmp(s->plan->engine_running, plan->engine_running) ||
+		    strcmp(s->plan->reason, plan->reason);
+
+	if (news && plan->reason[0])
+		subnet_event(s, EVENT_FALLBACK, LOG_L_WARNING, 0, 0,
+			     "engine %s runs instead of %s: %s", plan->engine_running,
+			     plan->engine_requested, plan->reason);
+}
+
+/* An engine that a command asked for: what runs goes on running. */
+static void
+command_refused(struct subnet *s, const struct plan_job *job)
+{
+	s->want_route |= s->reroute.full;	/* what the sweep found is still to be routed */
+	subnet_command_failed(s, ERR_REFUSED, job->why.text);
+	subnet_rest(s);
+}
+
+static void
+route_refused(struct subnet *s, struct plan_job *job)
+{
+	if (s->reroute.done && !s->reroute.waiting) {
+		command_refused(s, job);
+		return;
+	}
+	s->unrouted = true;
+	if (s->push_incomplete) {
+		/* What an earlier push left open waits on, longer each time. */
+		s->failures++;
+		s->retry_at = loop_now(s->env.loop) + subnet_retry_delay(s);
+	}
+	subnet_not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
+	       s->plan ? " and the old tables stay" : "", job->why.text);
+	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
+	subnet_finish_sweep(s, false);
+	subnet_rest(s);
+}
+
+static void
+rehearsed(struct subnet *s, const struct plan_job *job)
+{
+	bool drops = job->stages && job->stages->drain;
+
+	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
+		       "unreachable pair, no loop, no credit loop",
+		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
+		       drops ? "; old and new tables together could deadlock, so changed entries "
+		       "would drop packets for a moment" : "",
+		       job->plan->reason[0] ? " (not the engine asked for)" : "");
+	subnet_rest(s);
+}
+
+void
+subnet_route_done(struct subnet *s, struct plan_job *job)
+{
+	struct plan_stages *stages = job->stages;
+
+	s->job = NULL;
+	if (job->dry_run && !job->error) {
+		rehearsed(s, job);
+		planner_free_job(job);
+		return;
+	}
+	if (job->error) {
+		route_refused(s, job);
+		planner_free_job(job);
+		return;
+	}
+	if (stages && stages->drain)
+		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together "
+			     "could deadlock: entries that change drop packets for the packet "
+			     "lifetime");
+	tell_engine(s, job->plan);
+	s->unrouted = false;
+	job->stages = NULL;
+	publish(s, job->plan);
+	subnet_set_stage(s, SUBNET_PUSH);
+	push_start(s, plan_ref(job->plan), stages, s->first_master_sweep && !office_is_ours(s));
+	planner_free_job(job);
+}
+
+static void
+tell_up(struct subnet *s)
+{
+	const struct fabric *f = s->plan->fabric;
+	const struct subnet_status *st = &s->st;
+	char took[DURATION_TEXT_SIZE];
+
+	duration_text(took, loop_now(s->env.loop) - s->change_started);
+	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
+		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery "
+		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so "
+		     "far)",
+		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
+		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
+		     st->check_ms, st->program_ms,
+		     (unsigned long long)transact_counters(s->transact)->sent_total);
+}
+
+static void
+tell_mads(const struct subnet *s)
+{
+	const struct transact_counters *c = transact_counters(s->transact);
+
+	for (uint16_t i = 0; i < 256; i++) {
+		const char *name = mad_attr_name(i);
+
+		if (c->sent[i])
+			log_debug("%llu requests of %s so far, %llu repeated in all",
+				  (unsigned long long)c->sent[i], name ? name : "others",
+				  (unsigned long long)c->retried);
+	}
+}
+
+static void
+push_verdict(struct subnet *s)
+{
+	const struct push *p = &s->push;
+
+	s->push_incomplete = p->failed_tables || p->failed_ports || p->refused || p->lost;
+	s->failures = s->push_incomplete ? s->failures + 1 : 0;
+	s->retry_at = loop_now(s->env.loop) + subnet_retry_delay(s);
+	if (p->failed_tables) {
+		subnet_not_up(s, "tables could not be written: %s", p->first_failure);
+		return;
+	}
+	s->up = true;
+	if (s->push_incomplete)
+		snprintf(s->why_not, sizeof(s->why_not), "%u ports are not as they should be: %s",
+			 p->failed_ports, p->first_failure);
+	else
+		s->why_not[0] = '\0';
+	if (s->st.up_ms <= 0)
+		s->st.up_ms = (double)(loop_now(s->env.loop) - s->born) / 1e6;
+}
+
+void
+subnet_push_done(struct subnet *s)
+{
+	if (!s->push.plan) {
+		/* Only tables were read: the reading step has no plan. */
+		subnet_route(s);
+		return;
+	}
+	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
+	s->first_master_sweep = false;
+	office_remember(s);
+	if (s->push.sets)
+		subnet_refresh(s);
+	push_verdict(s);
+	subnet_finish_sweep(s, true);
+	tell_mads(s);
+	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
+		tell_up(s);
+	if (s->up)
+		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
+			       s->plan->engine_running, s->push.entries, s->push.blocks);
+	else
+		subnet_command_failed(s, ERR_REFUSED, s->why_not);
+	subnet_rest(s);
+}
