@@ -120,7 +120,9 @@ unexpected(const struct option *o, const struct doc *d, const struct doc_node *n
 		   "something else" : doc_describe(d, n));
 	if (o->words && o->type != OPTION_NUMBER && n->kind == DOC_SCALAR)
 		near = nearest_word(n->text, o->words);
-	if (near)
+	if (near && !strcmp(near, n->text))
+		buf_printf(&b, "; write [%s]", near);	/* right word, but no list */
+	else if (near)
 		buf_printf(&b, "; did you mean \"%s\"?", near);
 	rc = doc_error(d, n, ERR_INVALID, "%s", b.data);
 	buf_free(&b);

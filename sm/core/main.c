@@ -459,7 +459,14 @@ static int
 check_config(struct weftd *w)
 {
 	struct buf b = {0};
+	struct error e;
 
+	/* What the start would read too. */
+	if (w->conf->names && !(w->names = name_map_load(w->conf->names, &e))) {
+		config_free(w->conf);
+		return complain(e.text, 2);
+	}
+	name_map_free(w->names);
 	config_print(w->conf, &b);
 	fwrite(b.data, 1, b.len, stdout);
 	buf_free(&b);

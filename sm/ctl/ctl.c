@@ -22,6 +22,7 @@
  * file; who may change things by the credentials that the kernel vouches for (unix(7)).
  */
 #define MAX_CLIENTS 64u
+#define RESERVED_CLIENTS 8	/* of these */
 #define BACKLOG 64
 #define NO_GROUP ((gid_t)-1)
 
@@ -63,6 +64,16 @@ in_group(int fd, const struct ucred *who, gid_t group)
 }
 
 static bool
+is_owner(int fd)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) &&
+	       (who.uid == 0 || who.uid == geteuid());
+}
+
+static bool
 may_change(const struct ctl *c, int fd)
 {
 	struct ucred who;
@@ -70,7 +81,7 @@ may_change(const struct ctl *c, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
 		return false;
-	return who.uid == 0 || who.uid == geteuid() || in_group(fd, &who, c->group);
+	return is_owner(fd) || in_group(fd, &who, c->group);
 }
 
 /* One line for the client that is too many; if it does not fit into the socket, so be it. */
@@ -81,12 +92,12 @@ turn_away(struct ctl *c, int fd)
 
 	client_hello(&out);
 	buf_printf(&out, "{\"ok\":false,\"error\":\"%u clients are connected already, which is the "
-		   "limit\",\"code\":1}\n", MAX_CLIENTS);
+		   "limit\",\"code\":1}\n", c->nclients);
 	if (send(fd, out.data, out.len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		log_debug("control socket: %s", strerror(errno));
 	buf_free(&out);
 	close(fd);
-	log_limited(&c->limit, LOG_L_WARNING, "control socket: more than %u clients", MAX_CLIENTS);
+	log_limited(&c->limit, LOG_L_WARNING, "control socket: more than %u clients", c->nclients);
 }
 
 static void
@@ -106,7 +117,9 @@ on_connection(void *arg, int fd, unsigned events)
 		loop_timer_set(c->tick, SEC(1));
 		return;
 	}
-	if (c->nclients >= MAX_CLIENTS) {
+	/* The last places are for root and ourselves: others must not be able to lock them out. */
+	if (c->nclients >= MAX_CLIENTS ||
+	    (c->nclients >= MAX_CLIENTS - RESERVED_CLIENTS && !is_owner(got))) {
 		turn_away(c, got);
 		return;
 	}
