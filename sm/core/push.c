@@ -41,10 +41,20 @@ push_failure(struct subnet *s, const struct device *d, const char *fmt, ...)
 }
 
 /* Read the device when the push is repeated: perhaps it is another now than it was. */
-static void
-look_again(struct subnet *s, const struct device *d)
+void
+push_look_again(struct subnet *s, const struct device *d)
 {
 	map_set(&s->dirty, d->guid, 0);
+}
+
+/* Nothing more is asked of it in this push. */
+static void
+device_failed(struct subnet *s, struct device *d)
+{
+	d->push_failed = true;
+	s->push.lost++;
+	push_table_abandon(d);
+	push_look_again(s, d);
 }
 
 static void
@@ -257,10 +267,7 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		d->inflight++;
 		return true;
 	}
-	/* Its last cable went meanwhile. */
-	d->push_failed = true;
-	s->push.lost++;
-	look_again(s, d);
+	device_failed(s, d);	/* its last cable went meanwhile */
 	return false;
 }
 
@@ -366,9 +373,7 @@ lost(struct subnet *s, struct device *d, const struct transact_result *res)
 		s->push.failed_tables += s->push.step != PUSH_READ_TABLES;
 	if (!d->push_failed && res->error == ERR_TIMEOUT)
 		push_failure(s, d, "stopped answering while it was programmed");
-	d->push_failed = true;
-	s->push.lost++;
-	look_again(s, d);
+	device_failed(s, d);
 }
 
 static void
@@ -486,8 +491,7 @@ start_device(struct subnet *s, struct device *d)
 
 	d->config = d->activate = d->pkey_set = none;
 	d->push_switch_info = d->switch_info_sent = false;
-	/* What was left open when the device failed in an earlier step is not under way. */
-	d->lft_pending = false;
+	push_table_abandon(d);
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->recheck = none;
 	if (d->silent || !d->complete || d->push_failed)
@@ -583,7 +587,7 @@ verify_ports(struct subnet *s)
 			    (!p->peer || p->info.state <= live_peer(p)->info.state))
 				push_failure(s, d, "port %u stays %s", n,
 					port_state_name(p->info.state));
-			look_again(s, d);
+			push_look_again(s, d);
 		}
 	}
 }
@@ -592,6 +596,7 @@ static void
 push_end(struct subnet *s)
 {
 	s->push.step = PUSH_DONE;
+	push_verify_tables(s);
 	verify_ports(s);
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;

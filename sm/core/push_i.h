@@ -11,6 +11,10 @@ void
 push_failure(struct subnet *s, const struct device *d, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Read the device before the push is repeated. */
+void
+push_look_again(struct subnet *s, const struct device *d);
+
 /* Begin with the row that this step writes; device.lft_pending tells if there is one. */
 void
 push_table_start(struct subnet *s, struct device *d);
@@ -22,7 +26,13 @@ push_table_answer(struct subnet *s, struct device *d, const struct transact_resu
 /* Take the row over when all of its blocks are answered. */
 void
 push_table_settled(struct subnet *s, struct device *d);
-/* The same for the row that is being read. */
+/* A row that was begun and is not acknowledged whole: what the switch holds is not known. */
+void
+push_table_abandon(struct device *d);
+/* At the end: a live switch whose shadow is not its row of the plan is not trusted, and told. */
+void
+push_verify_tables(struct subnet *s);
+/* As next and settled, for the row that is being read. */
 bool
 push_read_next(struct device *d, struct transact_request *r);
 void

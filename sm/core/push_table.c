@@ -5,8 +5,9 @@
  * device.lft is what a switch is known to hold: read from it when a fabric already forwards before
  * we route it, or acknowledged block by block. A cursor walks the blocks of the row that the
  * present step writes and sends those that differ; when all are answered, and the answers show what
- * was set, the row is what the switch holds. After a refused, lost or kept block it is not trusted:
- * it is read again before the next routing.
+ * was set, the row is what the switch holds. After a refused, lost or kept block, or when the device
+ * stops answering in the middle, it is not trusted: it is read again before the next routing. At
+ * the end of a push every switch is held against the plan, so that none can be forgotten.
  */
 #include "sm/core/push_i.h"
 
@@ -86,6 +87,44 @@ push_table_settled(struct subnet *s, struct device *d)
 	plan_row_unref(d->lft);
 	d->lft = plan_row_ref(goal);
 	d->lft_trusted = true;
+}
+
+void
+push_table_abandon(struct device *d)
+{
+	/* Blocks may be in, acknowledged or not. */
+	if (d->lft_pending)
+		d->lft_trusted = false;
+	d->lft_pending = false;
+}
+
+static bool
+holds(const struct device *d, const struct plan_row *row)
+{
+	return d->lft_trusted && d->lft && (d->lft == row || plan_row_equal(d->lft, row));
+}
+
+void
+push_verify_tables(struct subnet *s)
+{
+	const struct plan *plan = s->push.plan;
+
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+		uint32_t sw;
+
+		if (d->info.node_type != NODE_SWITCH || d->silent || d->fabric_node == FABRIC_NONE)
+			continue;
+		sw = plan->fabric->nodes[d->fabric_node].sw;
+		if (plan->fixed[sw] || !plan->rows[sw] || holds(d, plan->rows[sw]))
+			continue;
+		d->lft_trusted = false;
+		if (d->push_failed || d->lft_failed)
+			continue;	/* it was told */
+		s->push.failed_tables++;
+		push_failure(s, d, "was not given the table that was planned");
+		push_look_again(s, d);
+	}
 }
 
 bool

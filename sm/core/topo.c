@@ -155,6 +155,10 @@ topo_unlink(struct topo *t, struct live_port *p)
 		return;
 	if (t->watch.link)
 		t->watch.link(t->watch.arg, p, peer, false);
+	p->lost_peer = peer->device->guid;
+	p->lost_number = peer->number;
+	peer->lost_peer = p->device->guid;
+	peer->lost_number = p->number;
 	peer->peer = NULL;
 	p->peer = NULL;
 	t->path_version++;
@@ -167,6 +171,7 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 		return;
 	topo_unlink(t, a);
 	topo_unlink(t, b);
+	a->lost_peer = b->lost_peer = 0;
 	a->peer = b->device;
 	a->peer_number = b->number;
 	b->peer = a->device;
@@ -306,6 +311,8 @@ snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
 	*fp = (struct fabric_port){
 		.guid = external ? 0 : p->guid,
 		.number = p->number,
+		.lost_peer = p->peer ? 0 : p->lost_peer,
+		.lost_number = p->lost_number,
 		.cap_mask = external ? 0 : i->cap_mask,
 		.lid = external ? 0 : i->lid,
 		.lmc = external ? 0 : i->lmc,

@@ -49,6 +49,8 @@ struct live_port {
 	struct device *device;		/* whose port this is */
 	struct device *peer;		/* device at the far end; NULL */
 	struct live_port *verify;	/* the rival port whose claim this probe decides; NULL */
+	uint64_t lost_peer;		/* node GUID that was cabled here before; 0 */
+	uint8_t lost_number;		/* and its port */
 	struct portinfo info;		/* as last read or acknowledged */
 	uint64_t guid;			/* CA port, switch port 0 */
 	monotime probe_after;		/* back-off: not before this time */

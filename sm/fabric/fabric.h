@@ -50,6 +50,7 @@ struct fabric_node {
 
 struct fabric_port {
 	uint64_t guid;		/* CA port or switch port 0; 0 for a switch's external ports */
+	uint64_t lost_peer;	/* no peer now: node GUID that was cabled here before; 0 none */
 	uint32_t node;		/* node index */
 	uint32_t peer;		/* port index of the other end; FABRIC_NONE */
 	uint32_t rate_mbps;	/* data rate of the link as it runs; 0 if it is down */
@@ -65,6 +66,7 @@ struct fabric_port {
 	uint8_t width;		/* enum link_width in use */
 	uint8_t speed;		/* enum link_speed in use */
 	uint8_t flags;		/* enum fabric_port_flags */
+	uint8_t lost_number;	/* port number at lost_peer */
 };
 
 /* One direction of a link between two switches. Parallel links are separate edges. */
