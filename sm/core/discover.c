@@ -429,6 +429,7 @@ static void
 port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
 	bool bounced = p->info.state == PORT_INIT && old->state > PORT_INIT;
+	bool is_switch = p->device->info.node_type == NODE_SWITCH;
 	bool due = s->sweep.kind == SWEEP_HEAVY ||
 		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT;
 
@@ -436,8 +437,10 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		p->pkey0 = 0;
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
-	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT) {
 		p->device->relinked = true;
+		p->device->want_port0 = p->device->complete && is_switch;
+	}
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */
@@ -487,12 +490,17 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 		s->sweep.changed = true;	/* somebody else wrote to it */
 	p->flags |= LIVE_PORT_READ;
 	p->read_sweep = s->sweep.id;
-	if (d->info.node_type == NODE_SWITCH && !n)
-		d->wait_port0 = false;
-	if (d->info.node_type != NODE_SWITCH || !n)
+	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);
-	if (d->info.node_type == NODE_SWITCH && !n)
+		s->sweep.changed |= push_end_port_off(s, p);
+	}
+	if (d->info.node_type == NODE_SWITCH && !n) {
+		d->wait_port0 = false;
+		/* It was reset, or somebody else has taken it in hand. */
+		if (p->info.lid != old.lid)
+			d->lft_trusted = false;
 		return;
+	}
 	if (p->info.state < PORT_INIT)
 		port_down(s, p);
 	else

@@ -592,10 +592,30 @@ verify_ports(struct subnet *s)
 	}
 }
 
+/* What the Sets of this push passed, as far as is known: see look_for_moves() in sweep.c. */
+static void
+note_cables(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++) {
+			struct live_port *p = &d->ports[n];
+
+			if (!p->peer || (d->info.node_type != NODE_SWITCH && d != s->topo.own))
+				continue;
+			p->pushed_guid = p->peer->guid;
+			p->pushed_port = p->peer_number;
+		}
+	}
+}
+
 static void
 push_end(struct subnet *s)
 {
 	s->push.step = PUSH_DONE;
+	if (s->push.sets)
+		note_cables(s);
 	push_verify_tables(s);
 	verify_ports(s);
 	plan_stages_free(s->push.stages);

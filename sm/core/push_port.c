@@ -13,6 +13,7 @@
 #include "sm/base/mem.h"
 
 #define PKEY_DEFAULT_FULL 0xffff
+#define FIELDS_ADDRESS (FIELD_PREFIX | FIELD_LID | FIELD_LMC | FIELD_SM_LID)
 
 /* Lanes 1, 2, 4, 8, 15 as a VL code (IBA table 146). */
 static uint8_t
@@ -58,17 +59,19 @@ want_link(const struct subnet *s, const struct live_port *p, struct portinfo *w)
 	w->op_vls = min3(p->info.vl_cap, peer->info.vl_cap, vl_code(s->conf->max_op_vls));
 }
 
+/* `node` is the device's in the plan. */
 static void
-want_end(const struct subnet *s, const struct live_port *p, struct portinfo *w)
+want_end(const struct subnet *s, const struct plan *plan, uint32_t node, const struct live_port *p,
+	 struct portinfo *w)
 {
 	const struct config_subnet *c = s->conf;
-	const struct plan_lids *l = s->push.plan->lids;
-	const struct fabric *f = s->push.plan->fabric;
+	const struct plan_lids *l = plan->lids;
+	const struct fabric *f = plan->fabric;
 	uint32_t i;
 
-	if (p->device->fabric_node == FABRIC_NONE)
+	if (node == FABRIC_NONE)
 		return;
-	i = f->nodes[p->device->fabric_node].first_port + p->number;
+	i = f->nodes[node].first_port + p->number;
 	w->m_key = c->m_key;
 	w->m_key_lease = (uint16_t)c->m_key_lease;
 	w->m_key_protect = (uint8_t)c->m_key_protect;
@@ -101,6 +104,23 @@ diff_link(const struct portinfo *a, const struct portinfo *b)
 	       (a->vl_stall_count != b->vl_stall_count ? FIELD_VL_STALL : 0) |
 	       (a->local_phy_errors != b->local_phy_errors ? FIELD_PHY_ERRORS : 0) |
 	       (a->overrun_errors != b->overrun_errors ? FIELD_OVERRUN_ERRORS : 0);
+}
+
+bool
+push_end_port_off(const struct subnet *s, const struct live_port *p)
+{
+	const struct fabric *f = s->plan ? s->plan->fabric : NULL;
+	uint32_t node = f ? fabric_node_by_guid(f, p->device->guid) : FABRIC_NONE;
+	struct portinfo want = p->info;
+
+	if (node == FABRIC_NONE || f->nodes[node].nports != p->device->info.num_ports ||
+	    (p->number && !live_port_up(p)))
+		return false;
+	/* What failed a moment ago is tried again in its own time. */
+	if (p->flags & LIVE_PORT_REFUSED || p->device->push_failed)
+		return false;
+	want_end(s, s->plan, node, p, &want);
+	return want.lid && diff_end(&p->info, &want) & FIELDS_ADDRESS & ~p->stubborn;
 }
 
 bool
@@ -141,7 +161,7 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 	want->down_default = 0;
 	want->client_reregister = false;
 	if (!external)
-		want_end(s, p, want);
+		want_end(s, s->push.plan, p->device->fabric_node, p, want);
 	if (external || !is_switch) {
 		bool leaf = p->peer && p->peer->info.node_type != NODE_SWITCH;
 

@@ -471,9 +471,10 @@ subnet_sweep_done(struct subnet *s)
 		subnet_rest(s);
 		return;
 	}
-	if (s->want_tables)
+	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
 		push_doubt_tables(s);
-	s->want_tables = false;
+		s->want_tables = false;
+	}
 	if (push_needs_tables(s)) {
 		subnet_set_stage(s, SUBNET_PUSH);
 		push_start_reading(s);

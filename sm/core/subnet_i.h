@@ -202,7 +202,7 @@ struct subnet {
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
-	bool want_tables;		/* an administrator wants tables read back */
+	bool want_tables;		/* the next heavy sweep reads all tables back */
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */
 	unsigned failures;		/* pushes in a row that ended incomplete */
@@ -378,6 +378,9 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 /* Whether anything that the subnet manager sets is different. */
 bool
 push_ports_differ(const struct portinfo *a, const struct portinfo *b);
+/* An end port was read to hold another address than the published plan gives it. */
+bool
+push_end_port_off(const struct subnet *s, const struct live_port *p);
 /* The fields in which a Set differs from what the port is known to hold. */
 uint32_t
 push_port_diff(const struct live_port *p, const struct portinfo *set);

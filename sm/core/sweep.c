@@ -99,8 +99,8 @@ sweep_tick(void *subnet)
 bool
 sweep_device_wants(const struct device *d)
 {
-	return d->want_switch_info || d->want_clear || d->want_desc || !bits_empty(&d->read) ||
-	       !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
+	return d->want_switch_info || d->want_clear || d->want_desc || d->want_port0 ||
+	       !bits_empty(&d->read) || !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
 }
 
 void
@@ -117,7 +117,7 @@ sweep_device_ready(struct subnet *s, struct device *d)
 static void
 device_forget_wants(struct device *d)
 {
-	d->want_switch_info = d->want_clear = d->want_desc = false;
+	d->want_switch_info = d->want_clear = d->want_desc = d->want_port0 = false;
 	d->wait_switch_info = d->wait_port0 = false;
 	memset(&d->read, 0, sizeof(d->read));
 	memset(&d->pkeys, 0, sizeof(d->pkeys));
@@ -292,6 +292,10 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	if ((n = bits_pop(&d->pkeys)) >= 0) {
 		r->cookie = (uint64_t)n;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_P_KEY_TABLE, 0);
+	}
+	if (d->want_port0 && !d->inflight) {
+		d->want_port0 = false;
+		return ask(s, d, 0, r, MAD_GET, ATTR_PORT_INFO, 0);
 	}
 	return false;
 }
@@ -544,6 +548,43 @@ forget_tables(struct subnet *s, struct device *d)
 	}
 }
 
+/*
+ * A cable that was moved between discovery and push led Sets to another device than they were made
+ * for, and a GetResp does not say whose it is. True if a port that Sets may have passed since its
+ * device was looked at last leads elsewhere now.
+ */
+static bool
+cable_moved(const struct subnet *s, struct device *d)
+{
+	bool looked = d == s->topo.own || d->info_sweep == s->sweep.id, moved = false;
+
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		if (p->pushed_guid && p->peer &&
+		    (p->peer->guid != p->pushed_guid || p->peer_number != p->pushed_port))
+			moved = true;
+		if (looked && !d->suspect)
+			p->pushed_guid = 0;
+	}
+	return moved;
+}
+
+/* Whatever was acknowledged since is in doubt, at the right device and at the wrong one. */
+static void
+look_for_moves(struct subnet *s)
+{
+	bool moved = false;
+
+	list_each(it, &s->topo.devices)
+		moved |= cable_moved(s, list_entry(it, struct device, all));
+	if (!moved)
+		return;
+	s->want_tables = s->want_route = true;
+	if (s->sweep.kind != SWEEP_HEAVY)
+		subnet_want_sweep(s, SWEEP_HEAVY);
+}
+
 static void
 sweep_end(struct subnet *s)
 {
@@ -555,6 +596,7 @@ sweep_end(struct subnet *s)
 	list_each(it, &t->devices)
 		if (heavy)
 			drop_stale_links(s, list_entry(it, struct device, all));
+	look_for_moves(s);
 	mark = ++t->marks;
 	topo_mark_connected(t, mark);
 	list_each(it, &t->devices) {

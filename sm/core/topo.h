@@ -61,6 +61,7 @@ struct live_port {
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
+	uint64_t pushed_guid;		/* device behind it when Sets went out; 0 since it was seen */
 	uint32_t far_sweep;		/* sweep of that probe */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
@@ -68,6 +69,7 @@ struct live_port {
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
 	uint8_t far_port;		/* port number that its last probe was answered with */
+	uint8_t pushed_port;		/* port number there, with pushed_guid */
 	uint8_t probe_failures;		/* in a row */
 	uint8_t level;			/* distance under which its probe is counted */
 	uint16_t flags;			/* enum port_flags */
@@ -99,6 +101,7 @@ struct device {
 	bool want_desc;
 	bool wait_switch_info;		/* ports are read only after this answer */
 	bool wait_port0;		/* and this one: it tells of extended speeds */
+	bool want_port0;		/* once more, behind all others: ports came up */
 	bool dirty;			/* read its ports even if nothing says that they changed */
 	struct bits256 read;		/* ports whose PortInfo is wanted */
 	struct bits256 pkeys;		/* CA ports whose first P_Key block is wanted */
