@@ -214,14 +214,23 @@ report_change(void *arg, const char *option, const char *old_value, const char *
 {
 	struct reload_report *r = arg;
 
+	static const char *const effects[] = {
+		[STAGE_RESTART] = "only a restart takes it on",
+		[STAGE_DISCOVER] = "the subnet is discovered again",
+		[STAGE_LIDS] = "LIDs are assigned again: those of hosts may change",
+		[STAGE_ROUTING] = "the subnet is routed again",
+		[STAGE_PUSH] = "written to the devices that differ",
+		[STAGE_LIVE] = "at once",
+	};
+
 	r->changed++;
 	r->restart += stage == STAGE_RESTART;
 	if (r->out)
-		buf_printf(r->out, "%s: %s -> %s%s\n", option, old_value, new_value,
-			   stage == STAGE_RESTART ? " (after a restart)" : "");
+		buf_printf(r->out, "%s: %s -> %s (%s)\n", option, old_value, new_value,
+			   effects[stage]);
 	else
-		log_notice("configuration: %s: %s -> %s%s", option, old_value, new_value,
-			   stage == STAGE_RESTART ? " (after a restart)" : "");
+		log_notice("configuration: %s: %s -> %s (%s)", option, old_value, new_value,
+			   effects[stage]);
 }
 
 static void

@@ -40,8 +40,8 @@ tell_peer(struct subnet *s, const struct peer_sm *before, const struct peer_sm *
 		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, now->guid, now->port, "another subnet "
 			     "manager has a different sm_key and is ignored: %s", text);
 	else if (s->role == ROLE_MASTER && now->state == SM_MASTER && before->state != SM_MASTER)
-		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, now->guid, now->port, "another subnet "
-			     "manager claims to be master too: %s; stop one of the two", text);
+		subnet_event(s, EVENT_ROLE, LOG_L_WARNING, now->guid, now->port, "another subnet "
+			     "manager is master too: %s; if neither gives way, stop one", text);
 	else if (!before->guid)
 		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, now->guid, now->port,
 			     "another subnet manager is there: %s", text);

@@ -53,9 +53,11 @@ warn_stubborn(struct subnet *s, struct subnet_status *st)
 	}
 	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
 		if (ports[bit])
-			warn(st, "%u ports answer success but keep another %s than was set (the "
-			     "first is on %s)", ports[bit], push_field_name(bit),
-			     device_text(text, first[bit], s->env.names));
+			warn(st, "%u ports accept %s but keep another value than was set (the "
+			     "first is on %s); %s", ports[bit], push_field_name(bit),
+			     device_text(text, first[bit], s->env.names),
+			     1u << bit & FIELDS_FORWARDING ? "traffic may suffer" :
+			     "traffic is not touched");
 }
 
 static void
@@ -161,6 +163,65 @@ state_name(const struct subnet *s)
 	return s->up && !s->push_incomplete ? "up" : "degraded";
 }
 
+static void
+status_engines(const struct subnet *s, struct subnet_status *st)
+{
+	const char **chain = s->conf->routing.engines;
+	size_t len = 0;
+
+	for (unsigned i = 0; chain[i] && len < sizeof(st->configured); i++)
+		len += (size_t)snprintf(st->configured + len, sizeof(st->configured) - len, "%s%s",
+					i ? ", " : "", chain[i]);
+	st->override = s->engine_override[0] != '\0';
+	snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
+		 st->override ? s->engine_override : chain[0]);
+}
+
+/* What was published: current as long as we lead and have seen nothing else. */
+static void
+status_plan(const struct subnet *s, struct subnet_status *st)
+{
+	const struct plan *p = s->plan;
+	const struct fabric *f = p->fabric;
+
+	snprintf(st->engine_requested, sizeof(st->engine_requested), "%s", p->engine_requested);
+	snprintf(st->engine_running, sizeof(st->engine_running), "%s", p->engine_running);
+	snprintf(st->reason, sizeof(st->reason), "%s", p->reason);
+	st->nodes = f->nnodes;
+	st->switches = f->nswitches;
+	st->hosts = f->ncas;
+	st->links = f->nlinks;
+	st->top_lid = p->lids->top;
+	st->state_wall = s->published_wall;
+	st->current = s->role == ROLE_MASTER && !s->unrouted;
+	if (f->sm_port != FABRIC_NONE)
+		st->sm_lid = p->lids->base[f->sm_port];
+}
+
+/* Nothing was published: what discovery has found so far. */
+static void
+status_found(const struct subnet *s, struct subnet_status *st)
+{
+	const struct topo *t = &s->topo;
+
+	list_each(it, &t->devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (!d->complete)
+			continue;
+		st->nodes++;
+		st->switches += d->info.node_type == NODE_SWITCH;
+		st->hosts += d->info.node_type == NODE_CA;
+		for (unsigned n = 1; n <= d->info.num_ports; n++)
+			st->links += d->ports[n].peer && (d->ports[n].peer->index > d->index ||
+				     (d->ports[n].peer == d && d->ports[n].peer_number > n));
+	}
+	if (t->own)
+		st->sm_lid = t->own->ports[t->own_port].info.lid;
+	st->state_wall = loop_wall(s->env.loop);
+	st->current = s->role == ROLE_MASTER || s->role == ROLE_DISCOVERING;
+}
+
 void
 subnet_status(struct subnet *s, struct subnet_status *st)
 {
@@ -175,25 +236,16 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 	}
 	st->priority = (uint8_t)s->conf->priority;
 	st->role = roles[s->role];
+	st->role_since = s->role_since;
+	if (s->role != ROLE_STANDBY)
+		st->master[0] = '\0';
 	st->state = state_name(s);
 	st->up = s->up && !change_pending(s);
-	snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
-		 s->conf->routing.engines[0]);
-	if (p) {
-		const struct fabric *f = p->fabric;
-
-		snprintf(st->engine_requested, sizeof(st->engine_requested), "%s",
-			 p->engine_requested);
-		snprintf(st->engine_running, sizeof(st->engine_running), "%s", p->engine_running);
-		snprintf(st->reason, sizeof(st->reason), "%s", p->reason);
-		st->nodes = f->nnodes;
-		st->switches = f->nswitches;
-		st->hosts = f->ncas;
-		st->links = f->nlinks;
-		st->top_lid = p->lids->top;
-		if (f->sm_port != FABRIC_NONE)
-			st->sm_lid = p->lids->base[f->sm_port];
-	}
+	status_engines(s, st);
+	if (p)
+		status_plan(s, st);
+	else
+		status_found(s, st);
 	if (s->transact) {
 		const struct transact_counters *c = transact_counters(s->transact);
 

@@ -71,6 +71,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	if (s->role == role)
 		return;
 	s->role = role;
+	s->role_since = loop_wall(s->env.loop);
 	if (role == ROLE_MASTER)
 		s->first_master_sweep = true;
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
@@ -257,6 +258,7 @@ subnet_refresh(struct subnet *s)
 		return;
 	plan_unref(s->plan);
 	s->plan = plan;
+	s->published_wall = loop_wall(s->env.loop);
 }
 
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
@@ -514,13 +516,20 @@ on_receive(void *arg, const struct port_mad *m)
 		transact_receive(s->transact, m);
 }
 
+/* Coming and going is news once the whole is known. */
+static bool
+news(const struct subnet *s)
+{
+	return s->plan && s->role == ROLE_MASTER && !s->first_master_sweep;
+}
+
 static void
 watch_node(void *arg, const struct device *d, bool up)
 {
 	struct subnet *s = arg;
 	char text[DEVICE_TEXT_SIZE];
 
-	if (s->plan)
+	if (news(s))
 		subnet_event(s, up ? EVENT_NODE_UP : EVENT_NODE_DOWN,
 			     up ? LOG_L_NOTICE : LOG_L_WARNING, d->guid, 0, "%s %s",
 			     device_text(text, d, s->env.names), up ? "appeared" : "is gone");
@@ -532,7 +541,7 @@ watch_link(void *arg, const struct live_port *a, const struct live_port *b, bool
 	struct subnet *s = arg;
 	char one[DEVICE_TEXT_SIZE], two[DEVICE_TEXT_SIZE];
 
-	if (s->plan)
+	if (news(s))
 		subnet_event(s, up ? EVENT_LINK_UP : EVENT_LINK_DOWN,
 			     up ? LOG_L_NOTICE : LOG_L_WARNING, a->device->guid, a->number,
 			     "link %s port %u to %s port %u is %s",

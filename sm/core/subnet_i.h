@@ -190,6 +190,8 @@ struct subnet {
 	struct lid_store lids;
 	enum subnet_stage stage;
 	enum subnet_role role;
+	int64_t role_since;		/* wall microseconds */
+	int64_t published_wall;		/* when the plan was published or refreshed last */
 	char engine_override[32];	/* tried before the configured chain, "" = none */
 
 	struct plan *plan;		/* published; NULL before the first */

@@ -14,6 +14,7 @@ publish(struct subnet *s, struct plan *plan)
 {
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
+	s->published_wall = loop_wall(s->env.loop);
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;
 }
@@ -42,10 +43,13 @@ command_refused(struct subnet *s, const struct plan_job *job)
 static void
 route_refused(struct subnet *s, struct plan_job *job)
 {
+	char before[sizeof(s->why_not)];
+
 	if (s->reroute.done && !s->reroute.waiting) {
 		command_refused(s, job);
 		return;
 	}
+	memcpy(before, s->why_not, sizeof(before));
 	s->unrouted = true;
 	if (s->push_incomplete) {
 		/* What an earlier push left open waits on, longer each time. */
@@ -54,7 +58,8 @@ route_refused(struct subnet *s, struct plan_job *job)
 	}
 	subnet_not_up(s, "no routing could be proved, so nothing was programmed%s: %s",
 	       s->plan ? " and the old tables stay" : "", job->why.text);
-	subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
+	if (strcmp(before, s->why_not))
+		subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0, "%s", s->why_not);
 	subnet_finish_sweep(s, false);
 	subnet_rest(s);
 }

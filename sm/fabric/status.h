@@ -18,7 +18,7 @@ struct subnet_status {
 	int64_t role_since;		/* wall microseconds when the present role began */
 	int64_t state_wall;		/* when nodes .. links below were found; 0 never */
 	bool current;			/* they are what is there now, as far as is known */
-	bool override;			/* engine_requested was asked for by `weft reroute --engine` */
+	bool override;			/* engine_requested comes from `weft reroute --engine` */
 	char configured[100];		/* engines of the configuration: "updn, minhop" */
 	const char *role;		/* "waiting", "discovering", "standby", "master" */
 	const char *state;		/* "waiting for port", "discovering", "routing",
