@@ -459,8 +459,11 @@ device_text(char buf[DEVICE_TEXT_SIZE], const struct device *d, const struct nam
 	const char *mapped = name_map_get(names, d->guid);
 	char guid[GUID_TEXT_SIZE];
 
-	snprintf(buf, DEVICE_TEXT_SIZE, "\"%.64s\" (%s)", mapped ? mapped : d->desc,
-		 guid_text(guid, d->guid));
+	guid_text(guid, d->guid);
+	if (mapped || d->desc[0])
+		snprintf(buf, DEVICE_TEXT_SIZE, "\"%.64s\" (%s)", mapped ? mapped : d->desc, guid);
+	else
+		snprintf(buf, DEVICE_TEXT_SIZE, "%s", guid);	/* its name is not yet known */
 	return buf;
 }
 
