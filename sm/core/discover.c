@@ -367,6 +367,8 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	changed = d->sw.port_state_change;
 	if (res->method == MAD_SET) {
 		d->wait_switch_info = false;
+		/* What was reset has lost its LID, and does not tell of it any more. */
+		bits_set(&d->read, 0);
 		return;
 	}
 	if (d->silent || d->seen_sweep != s->sweep.id)
@@ -383,9 +385,10 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	if (!d->dirty && !changed)
 		return;
 	d->dirty = false;
-	/* Port 0 too: what was reset has lost its LID. */
-	for (unsigned n = d->ports[0].asked_sweep == s->sweep.id; n <= d->info.num_ports; n++)
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
 		bits_set(&d->read, n);
+	if (!d->want_clear && d->ports[0].asked_sweep != s->sweep.id)
+		bits_set(&d->read, 0);
 }
 
 static bool
@@ -429,7 +432,6 @@ static void
 port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
 	bool bounced = p->info.state == PORT_INIT && old->state > PORT_INIT;
-	bool is_switch = p->device->info.node_type == NODE_SWITCH;
 	bool due = s->sweep.kind == SWEEP_HEAVY ||
 		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT;
 
@@ -437,10 +439,8 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		p->pkey0 = 0;
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
-	if (p->info.state == PORT_INIT && old->state != PORT_INIT) {
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
 		p->device->relinked = true;
-		p->device->want_port0 = p->device->complete && is_switch;
-	}
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */
@@ -559,6 +559,8 @@ device_refusal(struct subnet *s, struct device *d, const struct transact_result 
 	}
 	if (res->attr_id == ATTR_SWITCH_INFO)
 		d->wait_switch_info = false;
+	if (res->attr_id == ATTR_SWITCH_INFO && res->method == MAD_SET)
+		bits_set(&d->read, 0);
 	if (res->attr_id == ATTR_PORT_INFO && !(res->attr_mod & 0xff))
 		d->wait_port0 = false;
 	log_limited(&s->limit_device, LOG_L_WARNING, "%s answers %s (modifier 0x%x) with status "

@@ -78,8 +78,12 @@ switch_info_diff(const struct device *d, const struct switchinfo *w)
 /* Ports were read before the clear that goes out now: those that no Set of this push tells of are
  * read again after it. */
 static void
-clear_sent(struct device *d)
+clear_sent(struct subnet *s, struct device *d)
 {
+	struct portinfo want;
+
+	if (!push_port_want(s, &d->ports[0], &want))
+		bits_set(&d->recheck, 0);
 	for (unsigned n = 1; n <= d->info.num_ports; n++) {
 		const struct live_port *p = &d->ports[n];
 
@@ -100,7 +104,7 @@ switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 	if (!switch_info_diff(d, &w) && !w.port_state_change)
 		return false;
 	if (w.port_state_change)
-		clear_sent(d);
+		clear_sent(s, d);
 	d->switch_info_sent = true;
 	r->method = MAD_SET;
 	r->attr_id = ATTR_SWITCH_INFO;
@@ -312,16 +316,23 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 {
 	unsigned n = res->attr_mod & 0xff;
 	struct live_port *p = &d->ports[n];
-	bool was_active;
+	struct portinfo old;
+	bool fell;
 
 	if (n > d->info.num_ports)
 		return;
-	was_active = p->info.state == PORT_ACTIVE;
+	old = p->info;
 	portinfo_decode(&p->info, res->data);
+	fell = n && old.state == PORT_ACTIVE && p->info.state < PORT_ACTIVE;
 	/* It came up (or went, or both) between being read and the change bit being cleared. */
-	if (n && (live_port_up(p) != (p->peer != NULL) ||
-		  (was_active && p->info.state < PORT_ACTIVE)))
+	if (fell || (n && live_port_up(p) != (p->peer != NULL)) || push_end_port_off(s, p))
 		subnet_want_device(s, d->guid);
+	/* The Set that cleared the bit has also set LinearFDBTop, which told of a reset. */
+	if (d->info.node_type == NODE_SWITCH && (fell || (!n && old.lid != p->info.lid))) {
+		d->lft_trusted = false;
+		d->lft_failed = true;
+		push_failure(s, d, "lost a link or was reset while it was programmed");
+	}
 }
 
 static void

@@ -119,10 +119,11 @@ push_verify_tables(struct subnet *s)
 		if (plan->fixed[sw] || !plan->rows[sw] || holds(d, plan->rows[sw]))
 			continue;
 		d->lft_trusted = false;
-		if (d->push_failed || d->lft_failed)
-			continue;	/* it was told */
+		if (d->push_failed)
+			continue;
 		s->push.failed_tables++;
-		push_failure(s, d, "was not given the table that was planned");
+		if (!d->lft_failed)	/* else it was told */
+			push_failure(s, d, "was not given the table that was planned");
 		push_look_again(s, d);
 	}
 }

@@ -99,8 +99,8 @@ sweep_tick(void *subnet)
 bool
 sweep_device_wants(const struct device *d)
 {
-	return d->want_switch_info || d->want_clear || d->want_desc || d->want_port0 ||
-	       !bits_empty(&d->read) || !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
+	return d->want_switch_info || d->want_clear || d->want_desc || !bits_empty(&d->read) ||
+	       !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
 }
 
 void
@@ -117,7 +117,7 @@ sweep_device_ready(struct subnet *s, struct device *d)
 static void
 device_forget_wants(struct device *d)
 {
-	d->want_switch_info = d->want_clear = d->want_desc = d->want_port0 = false;
+	d->want_switch_info = d->want_clear = d->want_desc = false;
 	d->wait_switch_info = d->wait_port0 = false;
 	memset(&d->read, 0, sizeof(d->read));
 	memset(&d->pkeys, 0, sizeof(d->pkeys));
@@ -292,10 +292,6 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	if ((n = bits_pop(&d->pkeys)) >= 0) {
 		r->cookie = (uint64_t)n;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_P_KEY_TABLE, 0);
-	}
-	if (d->want_port0 && !d->inflight) {
-		d->want_port0 = false;
-		return ask(s, d, 0, r, MAD_GET, ATTR_PORT_INFO, 0);
 	}
 	return false;
 }

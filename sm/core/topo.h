@@ -101,7 +101,6 @@ struct device {
 	bool want_desc;
 	bool wait_switch_info;		/* ports are read only after this answer */
 	bool wait_port0;		/* and this one: it tells of extended speeds */
-	bool want_port0;		/* once more, behind all others: ports came up */
 	bool dirty;			/* read its ports even if nothing says that they changed */
 	struct bits256 read;		/* ports whose PortInfo is wanted */
 	struct bits256 pkeys;		/* CA ports whose first P_Key block is wanted */
