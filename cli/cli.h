@@ -36,6 +36,7 @@ struct cli_option {
 	const char *key;	/* in the request's "args"; NULL: for the client only */
 	enum cli_kind kind;	/* how its value is read */
 	const char *help;	/* one line */
+	const char *const *words;	/* the values that there are; NULL: any */
 };
 
 struct cli;
@@ -55,7 +56,8 @@ struct cli_command {
 };
 
 struct cli {
-	const struct cli_command *command;
+	const struct cli_command *command;	/* NULL: none was named */
+	const char *group;	/* "show", if that was all that was said; NULL */
 	const char *socket;	/* path */
 	const char *subnet;	/* --subnet; NULL */
 	const char *output;	/* -o; NULL */
@@ -75,7 +77,7 @@ extern const struct cli_command cli_commands[];		/* commands.c; ends with a NULL
 int
 options_parse(struct cli *c, int argc, char **argv);
 void
-options_help(const struct cli_command *command, FILE *out);	/* NULL: of the whole program */
+options_help(const struct cli *c, FILE *out);	/* of its command, its group, or the program */
 
 /* connection.c. All return 0 or an exit status, the reason in `e`. */
 int
@@ -110,6 +112,28 @@ bool
 field_bool(const json_t *o, const char *key);
 const char *
 plural(uint64_t n);	/* "s", or "" for one */
+const char *
+plural_es(uint64_t n);	/* "es", or "" for one */
+
+/*
+ * rows.c. A row, or a member of it, may be an end: an object with "node" (or "name"), "guid" and
+ * perhaps "port".
+ */
+#define ROW_ITSELF ""
+/* By name as people read it (h2 before h10), GUID and port of an end. */
+void
+rows_sort(const json_t *rows, const char *end);
+
+/* The names that several nodes of one table have: there the GUID is said too. */
+struct names;
+
+/* Of the ends `one` and `other` (NULL: only one) of each row; borrows them. */
+struct names *
+names_new(const json_t *rows, const char *one, const char *other);
+bool
+names_shared(const struct names *n, const char *name);
+void
+names_free(struct names *n);
 
 void
 print_status(const struct cli *c, const json_t *data);

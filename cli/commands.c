@@ -5,65 +5,80 @@
  * The commands of `weft`, one row each: words, options, help, and who prints the answer. The help
  * texts are what --help prints; docs/weft.1 says the same at more length.
  */
-#define ALL { "all", NULL, "all", CLI_FLAG, "every row, however many there are" }
-#define TYPE { "type", "TYPE", "type", CLI_STRING, "only ca (hosts), switch or router" }
-#define FILTERS "FILTER is a name, a GUID, a LID, or a /regular expression/ on names.\n"
+#define FLAG(name, key, help) { name, NULL, key, CLI_FLAG, help, NULL }
+#define ALL FLAG("all", "all", "every row, however many there are")
+#define SILENT FLAG("silent", "silent", "only what does not answer")
+#define TYPE { "type", "TYPE", "type", CLI_STRING, "only ca (hosts), switch or router", node_types }
+#define FILTERS "FILTER is a /regular expression/ on names, or says which nodes as NODE does in\n" \
+	"weft path; of names that match it takes all.\n"
+#define PORTS "NODE/NUMBER is one port.\n"
 #define CUT "Without FILTER and options, a list of more than 50 rows is cut to the noteworthy:\n"
 
+static const char *const node_types[] = { "ca", "switch", "router", NULL };
+
+static const char *const levels[] = { "error", "warning", "notice", "info", "debug", NULL };
+
+static const char *const event_types[] = {
+	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
+	"duplicate", "refused", "routed", "fallback", "unrouted", "trap", "config", NULL,
+};
+
 static const struct cli_option wait_options[] = {
-	{ "timeout", "SECONDS", NULL, CLI_SECONDS, "give up after this time (status 4)" },
+	{ "timeout", "SECONDS", NULL, CLI_SECONDS, "give up after this time (status 4)", NULL },
 	{ 0 },
 };
 
 static const struct cli_option node_options[] = {
 	TYPE,
-	{ "silent", NULL, "silent", CLI_FLAG, "only what does not answer" },
+	SILENT,
 	ALL,
 	{ 0 },
 };
 
 static const struct cli_option switch_options[] = {
-	{ "silent", NULL, "silent", CLI_FLAG, "only what does not answer" },
+	SILENT,
 	ALL,
 	{ 0 },
 };
 
 static const struct cli_option port_options[] = {
 	TYPE,
-	{ "down", NULL, "down", CLI_FLAG, "only what is not active" },
-	{ "slow", NULL, "slow", CLI_FLAG, "only what runs slower than most of its kind" },
+	FLAG("down", "down", "only what is not active, and lost cables"),
+	FLAG("slow", "slow", "only what runs slower than most of its kind"),
 	ALL,
 	{ 0 },
 };
 
 static const struct cli_option routes_options[] = {
-	{ "all", NULL, "all", CLI_FLAG, "a switch: its forwarding table, LID by LID" },
+	FLAG("all", "all", "a switch: its forwarding table, LID by LID"),
 	{ 0 },
 };
 
 static const struct cli_option event_options[] = {
-	{ "last", "N", "last", CLI_NUMBER, "the newest N (100)" },
-	{ "after", "N", "after", CLI_NUMBER, "those after event number N" },
-	{ "type", "TYPE", "type", CLI_STRING, "only of one type, link-down for example" },
-	{ "level", "LEVEL", "level", CLI_STRING, "error to debug: only what is as grave" },
-	{ "follow", NULL, NULL, CLI_FLAG, "go on with what happens, until interrupted" },
+	{ "last", "N", "last", CLI_NUMBER, "the newest N (100)", NULL },
+	{ "after", "N", "after", CLI_NUMBER, "those after event number N", NULL },
+	{ "type", "TYPE", "type", CLI_STRING, "only of one type, link-down for example",
+	  event_types },
+	{ "level", "LEVEL", "level", CLI_STRING, "only what is at least as grave", levels },
+	FLAG("follow", NULL, "go on with what happens, until interrupted"),
 	{ 0 },
 };
 
 static const struct cli_option check_options[] = {
-	{ "no-quality", NULL, "no_quality", CLI_FLAG, "only prove, measure no load" },
+	FLAG("no-quality", "no_quality", "only prove, measure no load"),
 	{ 0 },
 };
 
 static const struct cli_option reroute_options[] = {
-	{ "engine", "NAME", "engine", CLI_STRING, "by this engine instead of the configured ones" },
-	{ "full", NULL, "full", CLI_FLAG, "sweep the whole fabric first" },
-	{ "dry-run", NULL, "dry_run", CLI_FLAG, "say what would be done, and change nothing" },
+	{ "engine", "NAME", "engine", CLI_STRING, "by this engine instead of the configured ones",
+	  NULL },
+	FLAG("full", "full", "sweep the whole fabric first"),
+	FLAG("dry-run", "dry_run", "say what would be done, and change nothing"),
 	{ 0 },
 };
 
 static const struct cli_option reload_options[] = {
-	{ "dry-run", NULL, "dry_run", CLI_FLAG, "say what would change, and change nothing" },
+	FLAG("dry-run", "dry_run", "say what would change, and change nothing"),
 	{ 0 },
 };
 
@@ -105,7 +120,7 @@ const struct cli_command cli_commands[] = {
 		.name = "show ports",
 		.synopsis = "[FILTER] [--type TYPE] [--down] [--slow] [--all]",
 		.help = "ports by state and speed, and each one's peer",
-		.more = FILTERS CUT
+		.more = FILTERS PORTS CUT
 			"what is cabled and not active, runs slower than most links of its kind\n"
 			"(to hosts, between switches), or refuses what is set.\n",
 		.options = port_options,
@@ -116,9 +131,11 @@ const struct cli_command cli_commands[] = {
 		.name = "show links",
 		.synopsis = "[FILTER] [--type TYPE] [--down] [--slow] [--all]",
 		.help = "links by state and speed, with both their ends",
-		.more = FILTERS "A link is shown if either end matches.\n" CUT
-			"what is not active, runs slower than most links of its kind (to hosts,\n"
-			"between switches), or refuses what is set.\n",
+		.more = FILTERS PORTS "A link is shown if either end matches.\n"
+			"A lost link was up earlier in this run, and now one of its ends has no peer.\n"
+			CUT
+			"what is lost or not active, runs slower than most links of its kind (to\n"
+			"hosts, between switches), or refuses what is set.\n",
 		.options = port_options,
 		.words = { "filter" },
 		.doing = "reading links",
@@ -127,7 +144,8 @@ const struct cli_command cli_commands[] = {
 		.name = "show routes",
 		.synopsis = "NODE [--all]",
 		.help = "a switch's routes by out port, or every switch's way to a host",
-		.more = "NODE is a name, a GUID or a LID; a host's port is NODE/NUMBER.\n",
+		.more = "NODE is a name, a GUID or a LID, as in weft path; a host's port is "
+			"NODE/NUMBER.\n",
 		.options = routes_options,
 		.words = { "node" },
 		.need = 1,
@@ -143,6 +161,9 @@ const struct cli_command cli_commands[] = {
 		.name = "show events",
 		.synopsis = "[--last N | --after N] [--type TYPE] [--level LEVEL] [--follow]",
 		.help = "what happened",
+		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up, link-down,\n"
+			"silent, duplicate, refused, routed, fallback, unrouted, trap or config.\n"
+			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",
 		.print = print_events,
@@ -159,8 +180,9 @@ const struct cli_command cli_commands[] = {
 		.name = "path",
 		.synopsis = "SRC DST",
 		.help = "every hop from one place to another: node, ports, SL, VL",
-		.more = "SRC and DST are names, GUIDs or LIDs; a port of a host is NODE/NUMBER.\n"
-			"A beginning of a name is enough if only one node has it.\n",
+		.more = "SRC and DST are each a NODE, or NODE/NUMBER, a port of a host. NODE is, in\n"
+			"this order: a name, a GUID of a node or port, a LID, a name without regard\n"
+			"to case, the beginning of a name. Where several match they are listed.\n",
 		.words = { "source", "destination" },
 		.need = 2,
 		.doing = "asking",
@@ -178,6 +200,8 @@ const struct cli_command cli_commands[] = {
 		.name = "reroute",
 		.synopsis = "[--engine NAME] [--full] [--dry-run]",
 		.help = "compute the routing anew and program what differs",
+		.more = "An engine given here stays until weft reroute without one, until a reload\n"
+			"changes the configured engines, or until the daemon ends.\n",
 		.options = reroute_options,
 		.doing = "routing",
 		.print = print_reroute,

@@ -6,6 +6,7 @@ cli_src := \
 	cli/options.c \
 	cli/print.c \
 	cli/print_lists.c \
+	cli/rows.c \
 	cli/run.c
 cli_pkgs := jansson
 weft_main := $(cli_src)

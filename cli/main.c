@@ -14,7 +14,7 @@ act(struct cli *c, int argc, char **argv)
 	if (c->version)
 		printf("weft %s\n", WEFT_VERSION);
 	else if (c->help)
-		options_help(c->command, stdout);
+		options_help(c, stdout);
 	else
 		ret = c->command->run ? c->command->run(c) : cli_run(c);
 	return ret;

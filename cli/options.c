@@ -12,6 +12,7 @@
  * is not known is refused with the nearest word that is.
  */
 #define MAX_WORDS 16
+#define SHORT_WORD 5	/* letters of a word whose hint must be all but equal */
 
 struct words {
 	const char *word[MAX_WORDS];	/* all that is no option */
@@ -24,22 +25,59 @@ struct option_use {
 };
 
 static const struct cli_option globals[] = {
-	{ "socket", "PATH", NULL, CLI_STRING, "the daemon's control socket (-s)" },
-	{ "output", "FORM", NULL, CLI_STRING, "table or json (-o)" },
-	{ "subnet", "NAME", NULL, CLI_STRING, "which subnet, where the daemon runs several" },
-	{ "help", NULL, NULL, CLI_FLAG, "of the program, or of a command (-h)" },
-	{ "version", NULL, NULL, CLI_FLAG, "print the version (-V)" },
+	{ "socket", "PATH", NULL, CLI_STRING, "the daemon's control socket (-s)", NULL },
+	{ "output", "FORM", NULL, CLI_STRING, "table or json (-o)", NULL },
+	{ "subnet", "NAME", NULL, CLI_STRING, "which subnet, where the daemon runs several", NULL },
+	{ "help", NULL, NULL, CLI_FLAG, "of the program, or of a command (-h)", NULL },
+	{ "version", NULL, NULL, CLI_FLAG, "print the version (-V)", NULL },
 	{ 0 },
 };
 
+/* Which help to look at: "weft show nodes --help", or that of the program. */
+static const char *
+help_of(const struct cli *c)
+{
+	static char text[64];
+	const char *name = c->command ? c->command->name : c->group;
+
+	snprintf(text, sizeof(text), "weft %s%s--help", name ? name : "", name ? " " : "");
+	return text;
+}
+
 static int
-usage(const char *what, const char *name, const char *near)
+usage(const struct cli *c, const char *what, const char *name, const char *near)
 {
 	if (near)
 		emit(stderr, "weft: %s \"%s\"; did you mean \"%s\"?\n", what, name, near);
 	else
-		emit(stderr, "weft: %s \"%s\"; see weft --help\n", what, name);
+		emit(stderr, "weft: %s \"%s\"; see %s\n", what, name, help_of(c));
 	return CLI_USAGE;
+}
+
+/* One letter more, less or other, or two swapped. */
+static bool
+one_slip(const char *a, const char *b)
+{
+	size_t x, y;
+
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	for (x = strlen(a), y = strlen(b); x && y && a[x - 1] == b[y - 1]; x--, y--)
+		;
+	return (x <= 1 && y <= 1) || (x == 2 && y == 2 && a[0] == b[1] && a[1] == b[0]);
+}
+
+/* In short words two slips leave nothing of the word that was meant. */
+static const char *
+near_word(const char *s, const char *const *words)
+{
+	if (strlen(s) > SHORT_WORD)
+		return nearest_word(s, words);
+	while (*words && !one_slip(s, *words))
+		words++;
+	return *words;
 }
 
 static const struct cli_option *
@@ -53,21 +91,49 @@ find_option(const struct cli_option *o, const char *name)
 static int
 unknown_option(const struct cli *c, const char *name)
 {
-	static char dashed[80];
 	const struct cli_option *o;
 	const char *words[32], *near;
+	char dashed[2][80];
 	size_t len = 0;
 
+	for (const struct cli_command *k = cli_commands; c->command && k->name; k++) {
+		if (!find_option(k->options, name))
+			continue;
+		emit(stderr, "weft: weft %s has no option --%s, weft %s has; see %s\n",
+		     c->command->name, name, k->name, help_of(c));
+		return CLI_USAGE;
+	}
 	for (o = globals; o->name; o++)
 		words[len++] = o->name;
 	o = c->command ? c->command->options : NULL;
 	for (; o && o->name; o++)
 		words[len++] = o->name;
 	words[len] = NULL;
-	near = nearest_word(name, words);
-	if (near)
-		snprintf(dashed, sizeof(dashed), "--%s", near);
-	return usage("unknown option", name, near ? dashed : NULL);
+	near = near_word(name, words);
+	snprintf(dashed[0], sizeof(dashed[0]), "--%s", name);
+	snprintf(dashed[1], sizeof(dashed[1]), "--%s", near ? near : "");
+	return usage(c, "unknown option", dashed[0], near ? dashed[1] : NULL);
+}
+
+/* A value that is none of those that there are: all of them are said. */
+static int
+wrong_word(const char *option, const char *value, const char *const *words)
+{
+	struct buf list = { 0 };
+
+	for (const char *const *w = words; *w; w++)
+		buf_printf(&list, "%s%s", w == words ? "" : w[1] ? ", " : " or ", *w);
+	emit(stderr, "weft: --%s cannot be \"%s\": it is %s\n", option, value, list.data);
+	buf_free(&list);
+	return CLI_USAGE;
+}
+
+static bool
+has_word(const char *const *words, const char *value)
+{
+	while (*words && strcmp(*words, value) != 0)
+		words++;
+	return *words != NULL;
 }
 
 static int
@@ -103,6 +169,14 @@ parse_seconds(const char *text, int64_t *ms)
 }
 
 static int
+wrong_value(const struct cli *c, const struct cli_option *o, const char *what, const char *value)
+{
+	emit(stderr, "weft: --%s %s: \"%s\" is %s; see %s\n", o->name, o->value, value, what,
+	     help_of(c));
+	return CLI_USAGE;
+}
+
+static int
 set_option(struct cli *c, const struct cli_option *o, const char *value)
 {
 	uint64_t number;
@@ -111,18 +185,20 @@ set_option(struct cli *c, const struct cli_option *o, const char *value)
 		c->follow = true;
 	} else if (o->kind == CLI_SECONDS) {
 		if (!parse_seconds(value, &c->timeout_ms))
-			return usage("no time in seconds:", value, NULL);
+			return wrong_value(c, o, "no time", value);
 	} else if (o->kind == CLI_NUMBER) {
 		if (!number_parse(value, 0, INT64_MAX, &number))
-			return usage("no number:", value, NULL);
+			return wrong_value(c, o, "no number", value);
 		json_object_set_new(c->args, o->key, json_integer((json_int_t)number));
 	} else if (o->kind == CLI_FLAG) {
 		json_object_set_new(c->args, o->key, json_true());
+	} else if (o->words && !has_word(o->words, value)) {
+		return wrong_word(o->name, value, o->words);
 	} else {
 		json_t *s = json_string(value);
 
 		if (!s)
-			return usage("no UTF-8 text:", value, NULL);
+			return wrong_value(c, o, "no UTF-8 text", value);
 		json_object_set_new(c->args, o->key, s);
 	}
 	return 0;
@@ -145,17 +221,16 @@ short_name(char letter)
 
 /* One argument that begins with a dash: -o json, -ojson, --output json, --output=json. */
 static int
-split_option(char *arg, struct option_use *use)
+split_option(const struct cli *c, char *arg, struct option_use *use)
 {
-	static char letter[2];
-	char *equals;
+	char letter[3] = { '-' }, *equals;
 
 	*use = (struct option_use){ 0 };
 	if (arg[1] != '-') {
 		use->name = short_name(arg[1]);
 		use->value = arg[2] ? arg + 2 : NULL;
-		letter[0] = arg[1];
-		return use->name ? 0 : usage("unknown option", letter, NULL);
+		letter[1] = arg[1];
+		return use->name ? 0 : usage(c, "unknown option", letter, NULL);
 	}
 	equals = strchr(arg, '=');
 	if (equals)
@@ -187,7 +262,7 @@ find_command(const struct words *w, unsigned *used)
 }
 
 static int
-unknown_command(const struct words *w)
+unknown_command(const struct cli *c, const struct words *w)
 {
 	bool show = strcmp(w->word[0], "show") == 0;
 	const char *names[32];
@@ -201,10 +276,10 @@ unknown_command(const struct words *w)
 		names[len++] = "show";
 	names[len] = NULL;
 	if (!show)
-		return usage("unknown command", w->word[0], nearest_word(w->word[0], names));
+		return usage(c, "unknown command", w->word[0], near_word(w->word[0], names));
 	if (w->len > 1)
-		return usage("there is nothing to show named", w->word[1],
-			     nearest_word(w->word[1], names));
+		return usage(c, "there is nothing to show named", w->word[1],
+			     near_word(w->word[1], names));
 	emit(stderr, "weft: show what? nodes, switches, ports, links, routes NODE, engines, "
 		     "events or topology\n");
 	return CLI_USAGE;
@@ -221,12 +296,13 @@ set_words(struct cli *c, const struct words *w, unsigned used)
 
 		if (i == sizeof(k->words) / sizeof(k->words[0]) || !k->words[i] || !s) {
 			json_decref(s);
-			return usage(s ? "too many words:" : "no UTF-8 text:", w->word[used], NULL);
+			return usage(c, s ? "too many words:" : "no UTF-8 text:", w->word[used],
+				     NULL);
 		}
 		json_object_set_new(c->args, k->words[i], s);
 	}
 	if (i < k->need) {
-		emit(stderr, "weft: usage: weft %s %s\n", k->name, k->synopsis);
+		emit(stderr, "weft: usage: weft %s %s; see %s\n", k->name, k->synopsis, help_of(c));
 		return CLI_USAGE;
 	}
 	return 0;
@@ -236,19 +312,16 @@ static int
 set_output(struct cli *c)
 {
 	static const char *const forms[] = { "table", "json", NULL };
-	static const char *const topology[] = { "ibnetdiscover", "dot", "json", "table", NULL };
+	static const char *const topology[] = { "ibnetdiscover", "dot", "json", NULL };
 	bool topo = c->command && strcmp(c->command->name, "show topology") == 0;
-	const char *const *f = topo ? topology : forms;
 
-	if (!c->output)
+	/* The table of a topology is its default form. */
+	if (!c->output || (topo && strcmp(c->output, "table") == 0))
 		return 0;
-	while (*f && strcmp(*f, c->output) != 0)
-		f++;
-	if (!*f)
-		return usage("no output form:", c->output,
-			     nearest_word(c->output, topo ? topology : forms));
+	if (!has_word(topo ? topology : forms, c->output))
+		return wrong_word("output", c->output, topo ? topology : forms);
 	c->json = strcmp(c->output, "json") == 0;
-	if (topo && strcmp(c->output, "table") != 0)
+	if (topo)
 		json_object_set_new(c->args, "format", json_string(c->output));
 	return 0;
 }
@@ -269,7 +342,7 @@ takes_value(const char *name)
 }
 
 static int
-collect_words(int argc, char **argv, struct words *w)
+collect_words(const struct cli *c, int argc, char **argv, struct words *w)
 {
 	bool plain = false;
 
@@ -280,7 +353,7 @@ collect_words(int argc, char **argv, struct words *w)
 			plain = true;
 		} else if (plain || !is_option(argv[i])) {
 			if (w->len == MAX_WORDS)
-				return usage("too many words:", argv[i], NULL);
+				return usage(c, "too many words:", argv[i], NULL);
 			w->word[w->len++] = argv[i];
 		} else if (argv[i][1] == '-') {
 			i += !strchr(argv[i], '=') && takes_value(argv[i] + 2);
@@ -293,6 +366,13 @@ collect_words(int argc, char **argv, struct words *w)
 }
 
 static int
+value_of_option(const struct cli *c, const struct cli_option *o, const char *what)
+{
+	emit(stderr, "weft: the option --%s %s; see %s\n", o->name, what, help_of(c));
+	return CLI_USAGE;
+}
+
+static int
 apply_options(struct cli *c, int argc, char **argv)
 {
 	const struct cli_option *o;
@@ -302,7 +382,7 @@ apply_options(struct cli *c, int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (!is_option(argv[i]))
 			continue;
-		if ((ret = split_option(argv[i], &use)))
+		if ((ret = split_option(c, argv[i], &use)))
 			return ret;
 		o = find_option(globals, use.name);
 		if (!o && c->command)
@@ -310,11 +390,11 @@ apply_options(struct cli *c, int argc, char **argv)
 		if (!o)
 			return unknown_option(c, use.name);
 		if (!o->value && use.value)
-			return usage("this option takes no value:", use.name, NULL);
+			return value_of_option(c, o, "takes no value");
 		if (o->value && !use.value && i + 1 < argc)
 			use.value = argv[++i];
 		if (o->value && !use.value)
-			return usage("this option needs a value:", use.name, NULL);
+			return value_of_option(c, o, "needs a value");
 		ret = find_option(globals, use.name) ? set_global(c, use.name, use.value)
 						     : set_option(c, o, use.value);
 		if (ret)
@@ -328,7 +408,7 @@ no_command(const struct cli *c)
 {
 	if (c->help || c->version)
 		return 0;
-	options_help(NULL, stderr);
+	options_help(c, stderr);
 	return CLI_USAGE;
 }
 
@@ -337,7 +417,7 @@ options_parse(struct cli *c, int argc, char **argv)
 {
 	struct words w = { 0 };
 	unsigned used = 0;
-	int ret = collect_words(argc, argv, &w);
+	int ret = collect_words(c, argc, argv, &w);
 
 	if (ret)
 		return ret;
@@ -346,15 +426,16 @@ options_parse(struct cli *c, int argc, char **argv)
 		memmove(w.word, w.word + 1, --w.len * sizeof(w.word[0]));
 	}
 	c->command = w.len ? find_command(&w, &used) : NULL;
+	c->group = w.len == 1 && strcmp(w.word[0], "show") == 0 ? w.word[0] : NULL;
+	if (w.len && !c->command && !c->group)
+		return unknown_command(c, &w);
 	ret = apply_options(c, argc, argv);
 	if (ret)
 		return ret;
 	if (!w.len)
 		return no_command(c);
-	if (!c->command && c->help && w.len == 1 && strcmp(w.word[0], "show") == 0)
-		return 0;
-	if (!c->command)
-		return unknown_command(&w);
+	if (c->group && !c->help && !c->version)
+		return unknown_command(c, &w);
 	if (c->help || c->version)
 		return 0;
 	if (!c->socket)
@@ -377,17 +458,41 @@ help_options(const struct cli_option *o, FILE *out)
 	}
 }
 
-void
-options_help(const struct cli_command *command, FILE *out)
+static void
+help_command(const struct cli_command *k, FILE *out)
 {
-	if (command) {
-		fprintf(out, "usage: weft %s%s%s\n\n%s%s", command->name,
-			command->synopsis[0] ? " " : "", command->synopsis, command->help, "\n");
-		fprintf(out, "%s%s", command->more ? "\n" : "", command->more ? command->more : "");
-		fprintf(out, "%s", command->options ? "\nOptions:\n" : "");
-		help_options(command->options, out);
-		fprintf(out, "\nFor all commands:\n");
-		help_options(globals, out);
+	fprintf(out, "usage: weft %s%s%s\n\n%s\n", k->name, k->synopsis[0] ? " " : "", k->synopsis,
+		k->help);
+	fprintf(out, "%s%s", k->more ? "\n" : "", k->more ? k->more : "");
+	fprintf(out, "%s", k->options ? "\nOptions:\n" : "");
+	help_options(k->options, out);
+	fprintf(out, "\nFor all commands:\n");
+	help_options(globals, out);
+}
+
+static void
+help_group(const char *group, FILE *out)
+{
+	size_t len = strlen(group);
+
+	fprintf(out, "usage: weft %s WHAT ...\n\n", group);
+	for (const struct cli_command *k = cli_commands; k->name; k++) {
+		if (strncmp(k->name, group, len) == 0 && k->name[len] == ' ')
+			fprintf(out, "  weft %s %s\n      %s\n", k->name, k->synopsis, k->help);
+	}
+	fprintf(out, "\nweft %s WHAT --help tells more.\n\nFor all commands:\n", group);
+	help_options(globals, out);
+}
+
+void
+options_help(const struct cli *c, FILE *out)
+{
+	if (c->command) {
+		help_command(c->command, out);
+		return;
+	}
+	if (c->group) {
+		help_group(c->group, out);
 		return;
 	}
 	fprintf(out, "usage: weft [OPTIONS] COMMAND ...\n\n"

@@ -72,10 +72,60 @@ plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+const char *
+plural_es(uint64_t n)
+{
+	return n == 1 ? "" : "es";
+}
+
 static const char *
 ms_text(char text[DURATION_TEXT_SIZE], const json_t *o, const char *key)
 {
 	return duration_text(text, (monotime)(field_real(o, key) * 1e6));
+}
+
+/* A stage that took no time at all was not needed. */
+static const char *
+stage_text(char text[DURATION_TEXT_SIZE], const json_t *o, const char *key)
+{
+	return field_real(o, key) > 0 ? ms_text(text, o, key) : "not run";
+}
+
+/* ", as of TIME, not current" for what may be otherwise by now; "" for what is current. */
+static const char *
+stale_text(char text[80], const json_t *s)
+{
+	const char *time = field_str(s, "as_of");
+
+	text[0] = '\0';
+	if (!field_bool(s, "current"))
+		snprintf(text, 80, "%s%.40s, not current", time[0] ? ", as of " : "", time);
+	return text;
+}
+
+static void
+status_fabric(const json_t *s)
+{
+	bool standby = strcmp(field_str(s, "role"), "standby") == 0;
+	char stale[80];
+
+	if (!field_uint(s, "nodes") && !field_bool(s, "current")) {
+		emit(stdout, "  fabric      not known %s\n", standby ? "while standby" : "yet");
+		return;
+	}
+	emit(stdout,
+	     "  fabric      %llu node%s: %llu host%s and %llu switch%s, %llu link%s; "
+	     "top LID %llu%s\n",
+	     N(s, "nodes"), plural(field_uint(s, "nodes")), N(s, "hosts"),
+	     plural(field_uint(s, "hosts")), N(s, "switches"),
+	     plural_es(field_uint(s, "switches")), N(s, "links"), plural(field_uint(s, "links")),
+	     N(s, "top_lid"), stale_text(stale, s));
+	if (field_uint(s, "lost_links"))
+		emit(stdout, "  lost cables %llu, see weft show links --down\n",
+		     N(s, "lost_links"));
+	if (field_uint(s, "silent"))
+		emit(stdout, "  silent      %llu device%s not answer\n", N(s, "silent"),
+		     field_uint(s, "silent") == 1 ? " does" : "s do");
 }
 
 static void
@@ -83,62 +133,81 @@ status_head(const json_t *s)
 {
 	const char *state = field_str(s, "state"), *role = field_str(s, "role");
 	const char *since = field_str(s, "role_since"), *master = field_str(s, "master");
+	bool told = strncmp(state, role, strlen(role)) == 0;
 
-	emit(stdout, "subnet %s: %s%s%s%s%s\n", field_str(s, "name"), state,
-	     strcmp(state, role) ? ", " : "", strcmp(state, role) ? role : "",
-	     since[0] ? " since " : "", since);
+	emit(stdout, "subnet %s: %s%s%s%s%s\n", field_str(s, "name"), state, told ? "" : ", ",
+	     told ? "" : role, since[0] ? " since " : "", since);
 	if (master[0])
 		emit(stdout, "  in charge   %s\n", master);
 	if (field_str(s, "port")[0])
 		emit(stdout, "  port        %s, GUID %s, LID %llu, priority %llu\n",
 		     field_str(s, "port"), field_str(s, "port_guid"), N(s, "sm_lid"),
 		     N(s, "priority"));
-	emit(stdout,
-	     "  fabric      %llu nodes: %llu host%s and %llu switch%s, %llu link%s; top LID %llu\n",
-	     N(s, "nodes"), N(s, "hosts"), plural(field_uint(s, "hosts")), N(s, "switches"),
-	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "links"),
-	     plural(field_uint(s, "links")), N(s, "top_lid"));
-	if (field_uint(s, "silent"))
-		emit(stdout, "  silent      %llu device%s not answer\n", N(s, "silent"),
-		     field_uint(s, "silent") == 1 ? " does" : "s do");
+	status_fabric(s);
+}
+
+/* What was asked for: ", by weft reroute; configured: minhop, updn", or "". */
+static void
+add_override(struct buf *b, const json_t *s)
+{
+	const json_t *chain = json_object_get(s, "engines_configured");
+	json_t *name;
+	size_t i;
+
+	if (!field_bool(s, "engine_override"))
+		return;
+	buf_str(b, ", by weft reroute; configured: ");
+	json_array_foreach(chain, i, name)
+		buf_printf(b, "%s%s", i ? ", " : "", json_string_value(name));
 }
 
 static void
 status_routing(const json_t *s)
 {
 	const char *wanted = field_str(s, "engine_requested");
-	const char *running = field_str(s, "engine_running");
+	const char *running = field_str(s, "engine_running"), *reason = field_str(s, "reason");
+	struct buf b = { 0 };
 
 	if (!running[0])
-		emit(stdout, "  routing     %s requested, none running%s%s\n",
-		     wanted[0] ? wanted : "none", field_str(s, "reason")[0] ? ": " : "",
-		     field_str(s, "reason"));
+		buf_printf(&b, "%s requested, none running", wanted[0] ? wanted : "none");
 	else if (strcmp(wanted, running) == 0)
-		emit(stdout, "  routing     %s, as requested\n", running);
+		buf_printf(&b, "%s%s", running,
+			   field_bool(s, "engine_override") ? "" : ", as requested");
 	else
-		emit(stdout, "  routing     %s runs, %s was requested: %s\n", running, wanted,
-		     field_str(s, "reason"));
+		buf_printf(&b, "%s runs, %s was requested", running, wanted);
+	add_override(&b, s);
+	if (reason[0])
+		buf_printf(&b, ": %s", reason);
+	emit(stdout, "  routing     %s\n", b.data);
+	buf_free(&b);
 	if (field_str(s, "note")[0])
 		emit(stdout, "              %s\n", field_str(s, "note"));
 }
 
 static void
-proof_line(const json_t *p)
+proof_line(const json_t *s)
 {
+	const json_t *p = json_object_get(s, "proof");
+	char stale[80];
+
+	stale_text(stale, s);
 	if (!field_bool(p, "ok")) {
 		emit(stdout,
-		     "  proof       FAILED: %llu pairs unreachable, %llu loop entries, "
-		     "%llu credit loop%s; %s\n",
-		     N(p, "unreachable"), N(p, "loops"), N(p, "credit_loops"),
-		     plural(field_uint(p, "credit_loops")), field_str(p, "first"));
+		     "  proof       FAILED: %llu pair%s unreachable, %llu loop entries, "
+		     "%llu credit loop%s; %s%s\n",
+		     N(p, "unreachable"), plural(field_uint(p, "unreachable")), N(p, "loops"),
+		     N(p, "credit_loops"), plural(field_uint(p, "credit_loops")),
+		     field_str(p, "first"), stale);
 		return;
 	}
 	emit(stdout,
-	     "  proof       passed: %llu pairs reached, no loop, no credit loop; "
-	     "%.2f hops, at most %llu\n",
-	     N(p, "pairs") - N(p, "cut_off"), field_real(p, "mean_hops"), N(p, "max_hops"));
+	     "  proof       passed: %llu pair%s reached, no loop, no credit loop; "
+	     "%.2f hops, at most %llu%s\n",
+	     N(p, "pairs") - N(p, "cut_off"), plural(field_uint(p, "pairs") -
+	     field_uint(p, "cut_off")), field_real(p, "mean_hops"), N(p, "max_hops"), stale);
 	if (field_uint(p, "cut_off"))
-		emit(stdout, "              %llu pairs are joined by no cables\n", N(p, "cut_off"));
+		emit(stdout, "              %llu pair%s joined by no cables\n", N(p, "cut_off"),
+		     field_uint(p, "cut_off") == 1 ? " is" : "s are");
 }
 
 static void
@@ -152,8 +221,8 @@ status_sweep(const json_t *s)
 	} else {
 		emit(stdout, "  last sweep  %s, %s: discover %s, route %s, check %s, program %s\n",
 		     field_str(s, "last_sweep"), ms_text(all, s, "last_sweep_ms"),
-		     ms_text(t[0], stages, "discover_ms"), ms_text(t[1], stages, "route_ms"),
-		     ms_text(t[2], stages, "check_ms"), ms_text(t[3], stages, "program_ms"));
+		     stage_text(t[0], stages, "discover_ms"), stage_text(t[1], stages, "route_ms"),
+		     stage_text(t[2], stages, "check_ms"), stage_text(t[3], stages, "program_ms"));
 		emit(stdout, "              number %llu; first up %s after the start\n",
 		     N(s, "sweeps"),
 		     field_real(s, "up_ms") > 0 ? ms_text(all, s, "up_ms") : "not yet,");
@@ -196,7 +265,7 @@ print_status(const struct cli *c, const json_t *data)
 		status_head(s);
 		status_routing(s);
 		if (json_object_get(s, "proof"))
-			proof_line(json_object_get(s, "proof"));
+			proof_line(s);
 		status_sweep(s);
 		status_warnings(s);
 	}
@@ -210,6 +279,19 @@ print_wait(const struct cli *c, const json_t *data)
 	(void)data;
 }
 
+static bool
+has_alternatives(const json_t *hops)
+{
+	json_t *h;
+	size_t i;
+
+	json_array_foreach(hops, i, h) {
+		if (json_array_size(json_object_get(h, "alternatives")))
+			return true;
+	}
+	return false;
+}
+
 void
 print_path(const struct cli *c, const json_t *data)
 {
@@ -218,7 +300,8 @@ print_path(const struct cli *c, const json_t *data)
 		{ "OUT", true }, { "VL", true }, { "ALTERNATIVES", true },
 	};
 	const json_t *hops = json_object_get(data, "hops");
-	struct table *t = table_new(columns, 7);
+	bool alternatives = has_alternatives(hops);
+	struct table *t = table_new(columns, alternatives ? 7 : 6);
 	size_t i, last = json_array_size(hops) - 1;
 	json_t *h;
 
@@ -232,7 +315,8 @@ print_path(const struct cli *c, const json_t *data)
 		table_cell(t, i ? "%llu" : "-", N(h, "in"));
 		table_cell(t, i < last ? "%llu" : "-", N(h, "out"));
 		table_cell(t, i < last ? "%llu" : "-", N(h, "vl"));
-		table_cell(t, "%zu", json_array_size(json_object_get(h, "alternatives")));
+		if (alternatives)
+			table_cell(t, "%zu", json_array_size(json_object_get(h, "alternatives")));
 	}
 	table_print(t, stdout);
 	table_free(t);
@@ -320,9 +404,10 @@ print_engines(const struct cli *c, const json_t *data)
 		const char *reason = field_str(o, "reason");
 		const char *running = field_str(o, "engine_running");
 
-		emit(stdout, "subnet %s: requested %s, running %s%s%s\n", field_str(o, "name"),
-		     field_str(o, "engine_requested"), running[0] ? running : "none",
-		     reason[0] ? ": " : "", reason);
+		emit(stdout, "subnet %s: requested %s%s, running %s%s%s\n", field_str(o, "name"),
+		     field_str(o, "engine_requested"),
+		     field_bool(o, "engine_override") ? " (by weft reroute)" : "",
+		     running[0] ? running : "none", reason[0] ? ": " : "", reason);
 	}
 	putchar('\n');
 	json_array_foreach(json_object_get(data, "engines"), i, o) {

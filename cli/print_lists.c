@@ -63,7 +63,7 @@ node_summary(const json_t *data)
 	emit(stdout, "%llu node%s: %llu host%s, %llu switch%s, %llu router%s; %llu silent\n",
 	     N(s, "nodes"), plural(field_uint(s, "nodes")), N(s, "hosts"),
 	     plural(field_uint(s, "hosts")), N(s, "switches"),
-	     field_uint(s, "switches") == 1 ? "" : "es", N(s, "routers"),
+	     plural_es(field_uint(s, "switches")), N(s, "routers"),
 	     plural(field_uint(s, "routers")), N(s, "silent"));
 }
 
@@ -86,6 +86,7 @@ print_nodes(const struct cli *c, const json_t *data)
 
 	(void)c;
 	node_summary(data);
+	rows_sort(json_object_get(data, "nodes"), ROW_ITSELF);
 	json_array_foreach(json_object_get(data, "nodes"), i, n) {
 		const char *type = field_str(n, "type");
 
@@ -112,10 +113,12 @@ print_switches(const struct cli *c, const json_t *data)
 	json_t *n;
 	size_t i;
 
+	const json_t *s = json_object_get(data, "summary");
+
 	(void)c;
-	emit(stdout, "%llu switches; %llu silent\n",
-	     N(json_object_get(data, "summary"), "switches"),
-	     N(json_object_get(data, "summary"), "silent"));
+	emit(stdout, "%llu switch%s; %llu silent\n", N(s, "switches"),
+	     plural_es(field_uint(s, "switches")), N(s, "silent"));
+	rows_sort(json_object_get(data, "switches"), ROW_ITSELF);
 	json_array_foreach(json_object_get(data, "switches"), i, n) {
 		table_cell(t, "%s", field_str(n, "name"));
 		table_cell(t, "%s", field_str(n, "guid"));
@@ -135,11 +138,18 @@ link_summary(const json_t *data, const char *things)
 {
 	const json_t *s = json_object_get(data, "summary");
 	struct buf b = { 0 };
+	int len = (int)strlen(things) - (field_uint(s, things) == 1);
 
-	buf_printf(&b, "%llu %s: ", N(s, things), things);
+	buf_printf(&b, "%llu %.*s: ", N(s, things), len, things);
 	add_counts(&b, json_object_get(s, "by_state"));
+	if (field_uint(s, "lost"))
+		buf_printf(&b, "; %llu lost", N(s, "lost"));
 	emit(stdout, "%s\n", b.data);
 	buf_clear(&b);
+	if (!field_uint(s, things)) {
+		buf_free(&b);
+		return;
+	}
 	buf_str(&b, "speeds: ");
 	add_counts(&b, json_object_get(s, "by_speed"));
 	buf_printf(&b, "; %llu slower than most, %llu refusing what is set", N(s, "slow"),
@@ -149,10 +159,14 @@ link_summary(const json_t *data, const char *things)
 }
 
 static void
-cell_end(struct table *t, const json_t *end)
+cell_end(struct table *t, const struct names *names, const json_t *end)
 {
+	const char *name = field_str(end, "node"), *guid = field_str(end, "guid");
+	bool shared = names_shared(names, name);
+
 	if (json_is_object(end))
-		table_cell(t, "%s/%llu", field_str(end, "node"), N(end, "port"));
+		table_cell(t, "%s/%llu%s%s%s", name, N(end, "port"), shared ? " (" : "",
+			   shared ? guid : "", shared ? ")" : "");
 	else
 		table_cell(t, "-");
 }
@@ -162,13 +176,14 @@ static void
 cells_link(struct table *t, const json_t *o)
 {
 	bool slow = field_bool(o, "slow"), refusing = field_bool(o, "refusing");
+	bool lost = field_bool(o, "lost");
 
 	table_cell(t, "%s", field_str(o, "state"));
 	table_cell(t, "%s", field_str(o, "link")[0] ? field_str(o, "link") : "-");
 	table_cell(t, field_uint(o, "mtu") ? "%llu" : "-", N(o, "mtu"));
 	table_cell(t, field_uint(o, "vls") ? "%llu" : "-", N(o, "vls"));
 	table_cell(t, "%s%s%s", slow ? "slow" : "", slow && refusing ? ", " : "",
-		   refusing ? "refuses" : slow ? "" : "-");
+		   lost ? "lost" : refusing ? "refuses" : slow ? "" : "-");
 }
 
 void
@@ -179,17 +194,21 @@ print_ports(const struct cli *c, const json_t *data)
 		{ "MTU", true }, { "VLS", true }, { "REMARK", false }, { "PEER", false },
 	};
 	struct table *t = table_new(columns, 8);
+	const json_t *rows = json_object_get(data, "ports");
+	struct names *names = names_new(rows, ROW_ITSELF, "peer");
 	json_t *p;
 	size_t i;
 
 	(void)c;
 	link_summary(data, "ports");
-	json_array_foreach(json_object_get(data, "ports"), i, p) {
-		cell_end(t, p);
+	rows_sort(rows, ROW_ITSELF);
+	json_array_foreach(rows, i, p) {
+		cell_end(t, names, p);
 		cell_lid(t, field_uint(p, "lid"));
 		cells_link(t, p);
-		cell_end(t, json_object_get(p, "peer"));
+		cell_end(t, names, json_object_get(p, "peer"));
 	}
+	names_free(names);
 	finish(t, data, "ports");
 }
 
@@ -201,16 +220,20 @@ print_links(const struct cli *c, const json_t *data)
 		{ "MTU", true }, { "VLS", true }, { "REMARK", false },
 	};
 	struct table *t = table_new(columns, 7);
+	const json_t *rows = json_object_get(data, "links");
+	struct names *names = names_new(rows, "a", "b");
 	json_t *l;
 	size_t i;
 
 	(void)c;
 	link_summary(data, "links");
-	json_array_foreach(json_object_get(data, "links"), i, l) {
-		cell_end(t, json_object_get(l, "a"));
-		cell_end(t, json_object_get(l, "b"));
+	rows_sort(rows, "a");
+	json_array_foreach(rows, i, l) {
+		cell_end(t, names, json_object_get(l, "a"));
+		cell_end(t, names, json_object_get(l, "b"));
 		cells_link(t, l);
 	}
+	names_free(names);
 	finish(t, data, "links");
 }
 
@@ -221,6 +244,7 @@ print_loads(const json_t *ports)
 		{ "PORT", true }, { "LIDS", true }, { "PEER", false },
 	};
 	struct table *t = table_new(columns, 3);
+	struct names *names = names_new(ports, "peer", NULL);
 	json_t *p;
 	size_t i;
 
@@ -228,10 +252,11 @@ print_loads(const json_t *ports)
 		table_cell(t, "%llu", N(p, "port"));
 		table_cell(t, "%llu", N(p, "lids"));
 		if (field_uint(p, "port"))
-			cell_end(t, json_object_get(p, "peer"));
+			cell_end(t, names, json_object_get(p, "peer"));
 		else
 			table_cell(t, "(itself)");
 	}
+	names_free(names);
 	putchar('\n');
 	table_print(t, stdout);
 	table_free(t);
@@ -250,15 +275,17 @@ print_table_rows(const json_t *entries)
 		{ "LID", true }, { "OUT", true }, { "NEXT", false }, { "TO", false },
 	};
 	struct table *t = table_new(columns, 4);
+	struct names *names = names_new(entries, "peer", "to");
 	json_t *e;
 	size_t i;
 
 	json_array_foreach(entries, i, e) {
 		table_cell(t, "%llu", N(e, "lid"));
 		cell_out(t, e);
-		cell_end(t, json_object_get(e, "peer"));
-		cell_end(t, json_object_get(e, "to"));
+		cell_end(t, names, json_object_get(e, "peer"));
+		cell_end(t, names, json_object_get(e, "to"));
 	}
+	names_free(names);
 	putchar('\n');
 	table_print(t, stdout);
 	table_free(t);
@@ -271,19 +298,22 @@ print_towards(const json_t *data)
 		{ "SWITCH", false }, { "GUID", false }, { "OUT", true }, { "NEXT", false },
 	};
 	struct table *t = table_new(columns, 4);
+	const json_t *entries = json_object_get(data, "entries");
+	struct names *names = names_new(entries, "peer", NULL);
 	json_t *e;
 	size_t i;
 
-	emit(stdout, "to %s/%llu, LID %llu: %llu switches, %llu of them without a way\n",
+	emit(stdout, "to %s/%llu, LID %llu: %llu switch%s, %llu of them without a way\n",
 	     field_str(data, "node"), N(json_object_get(data, "port"), "port"), N(data, "lid"),
-	     N(data, "switches"), N(data, "dropped"));
+	     N(data, "switches"), plural_es(field_uint(data, "switches")), N(data, "dropped"));
 	putchar('\n');
-	json_array_foreach(json_object_get(data, "entries"), i, e) {
+	json_array_foreach(entries, i, e) {
 		table_cell(t, "%s", field_str(e, "switch"));
 		table_cell(t, "%s", field_str(e, "guid"));
 		cell_out(t, e);
-		cell_end(t, json_object_get(e, "peer"));
+		cell_end(t, names, json_object_get(e, "peer"));
 	}
+	names_free(names);
 	table_print(t, stdout);
 	table_free(t);
 }
@@ -296,9 +326,9 @@ print_routes(const struct cli *c, const json_t *data)
 		print_towards(data);
 		return;
 	}
-	emit(stdout, "%s (%s), LID %llu: %llu LIDs, %llu of them dropped%s\n",
+	emit(stdout, "%s (%s), LID %llu: %llu LID%s, %llu of them dropped%s\n",
 	     field_str(data, "node"), field_str(data, "guid"), N(data, "lid"), N(data, "lids"),
-	     N(data, "dropped"),
+	     plural(field_uint(data, "lids")), N(data, "dropped"),
 	     field_bool(data, "fixed") ? "; it is silent: the tables it was last known to hold"
 				       : "");
 	print_loads(json_object_get(data, "ports"));
@@ -314,7 +344,8 @@ print_events(const struct cli *c, const json_t *data)
 	size_t i;
 
 	if (field_uint(data, "lost"))
-		emit(stdout, "(%llu earlier events are not held any more)\n", N(data, "lost"));
+		emit(stdout, "(%llu earlier event%s not held any more)\n", N(data, "lost"),
+		     field_uint(data, "lost") == 1 ? " is" : "s are");
 	json_array_foreach(json_object_get(data, "events"), i, e) {
 		emit(stdout, "%llu %s %-7s %-10s %s%s%s\n", N(e, "sequence"), field_str(e, "time"),
 		     field_str(e, "level"), field_str(e, "type"), field_str(e, "subnet"),

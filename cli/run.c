@@ -38,6 +38,9 @@ show_json_lines(const json_t *events)
 static void
 show(const struct cli *c, const json_t *data)
 {
+	if (json_is_false(json_object_get(data, "current")) && field_str(data, "as_of")[0])
+		emit(stderr, "weft: what follows is as of %s: %s\n", field_str(data, "as_of"),
+		     field_str(data, "why"));
 	if (c->json && c->follow) {
 		show_json_lines(json_object_get(data, "events"));
 	} else if (c->json) {

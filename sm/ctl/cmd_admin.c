@@ -13,18 +13,16 @@
 static bool
 engine_known(struct ctl_req *r, const char *name)
 {
-	const char *words[64], *near;
-	size_t len = 0;
+	struct buf words = { 0 };
 
 	if (!name || engine_find(name))
 		return true;
-	for (; engines[len] && len + 1 < sizeof(words) / sizeof(words[0]); len++)
-		words[len] = engines[len]->name;
-	words[len] = NULL;
-	near = nearest_word(name, words);
-	req_fail(r, EXIT_USAGE,
-		 "there is no routing engine \"%.60s\"%s%s%s (see weft show engines)", name,
-		 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+	for (const struct engine *const *e = engines; *e; e++)
+		buf_printf(&words, "%s\"%s\"", e == engines ? "" : e[1] ? ", " : " or ",
+			   (*e)->name);
+	req_fail(r, EXIT_USAGE, "there is no routing engine \"%.60s\": it is %.300s", name,
+		 words.data);
+	buf_free(&words);
 	return false;
 }
 
@@ -112,6 +110,7 @@ put_use(struct ctl_req *r, struct json *j)
 		jw_str(j, "name", r->host->subnets[i].name);
 		jw_str(j, "engine_requested", st.engine_requested);
 		jw_str(j, "engine_running", st.engine_running);
+		jw_bool(j, "engine_override", st.override);
 		jw_str(j, "reason", st.reason);
 		jw_end(j);
 	}

@@ -104,16 +104,21 @@ events_look(struct ctl_req *r)
 static bool
 type_known(struct ctl_req *r)
 {
-	const char *type = req_string(r, "type"), *words[EVENT_TYPES + 1] = { 0 }, *near;
+	const char *type = req_string(r, "type");
+	struct buf words = { 0 };
 
 	for (unsigned i = 0; i < EVENT_TYPES; i++) {
-		words[i] = event_type_name((enum event_type)i);
-		if (!type || strcmp(type, words[i]) == 0)
+		const char *name = event_type_name((enum event_type)i);
+
+		if (!type || strcmp(type, name) == 0) {
+			buf_free(&words);
 			return true;
+		}
+		buf_printf(&words, "%s%s", i == 0 ? "" : i + 1 < EVENT_TYPES ? ", " : " or ", name);
 	}
-	near = nearest_word(type, words);
-	req_fail(r, EXIT_USAGE, "there is no event type \"%.100s\"; did you mean \"%s\"?", type,
-		 near ? near : words[0]);
+	req_fail(r, EXIT_USAGE, "there is no event type \"%.100s\": it is %.400s", type,
+		 words.data);
+	buf_free(&words);
 	return false;
 }
 
@@ -125,6 +130,10 @@ show_events(struct ctl_req *r)
 
 	if (!type_known(r))
 		return;
+	if (after != UINT64_MAX && req_number(r, "last", UINT64_MAX) != UINT64_MAX) {
+		req_fail(r, EXIT_USAGE, "--last and --after exclude each other");
+		return;
+	}
 	if (!r->host->events) {
 		req_fail(r, EXIT_REFUSED, "this daemon keeps no events");
 		return;

@@ -10,8 +10,12 @@ end_lid(struct ctl_req *r, const char *arg, uint16_t *lid)
 	struct found found;
 	struct error e = { 0 };
 
-	if (find_node(r->plan, req_string(r, arg), true, &found, &e) ||
-	    find_lid(r->plan, &found, lid, &e))
+	if (find_node(r->plan, req_string(r, arg), true, &found, &e))
+		req_error(r, &e);
+	else if (find_is_inner(r->plan, &found))
+		req_fail(r, EXIT_USAGE, "%s is a switch: a path begins and ends at the switch, not "
+			 "at one of its ports", r->plan->fabric->nodes[found.node].name);
+	else if (find_lid(r->plan, &found, lid, &e))
 		req_error(r, &e);
 	return !r->answered;
 }

@@ -167,6 +167,11 @@ show_routes(struct ctl_req *r)
 		req_error(r, &e);
 		return;
 	}
+	if (find_is_inner(r->plan, &found)) {
+		req_fail(r, EXIT_USAGE, "%s is a switch: its routes are those of all its ports",
+			 r->plan->fabric->nodes[found.node].name);
+		return;
+	}
 	s->node = found.node;
 	s->sw = r->plan->fabric->nodes[found.node].sw;
 	if (s->sw != FABRIC_NONE)

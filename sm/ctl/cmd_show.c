@@ -6,13 +6,15 @@
 /*
  * show nodes, switches, ports, links: four listings over the published plan and its snapshot.
  * Worth a look are: nodes that do not answer; links that are not active, that run slower than
- * most of their kind (to hosts, between switches), or whose ends refuse what is set.
+ * most of their kind (to hosts, between switches), or whose ends refuse what is set; and links that
+ * are lost: a port without a peer was cabled earlier.
  */
 enum {
 	COUNT_SILENT,
 	COUNT_SLOW,
 	COUNT_REFUSED,
 	COUNT_CABLED,
+	COUNT_LOST,
 };
 
 static const char *const node_types[] = { "ca", "switch", "router", NULL };
@@ -191,7 +193,7 @@ ports_pick(struct listing *l, uint32_t i)
 {
 	const struct fabric_port *p = &l->plan->fabric->ports[i];
 
-	if (p->number == 0 || !listing_takes(l, p->node))
+	if (p->number == 0 || !listing_takes_port(l, p))
 		return PICK_NO;
 	return pick_port(l, p, p->state);
 }
@@ -253,6 +255,7 @@ ports_row(struct listing *l, struct json *j, uint32_t i)
 
 static const struct listing_ops ports_ops = {
 	.array = "ports",
+	.ports = true,
 	.count = ports_count,
 	.start = listing_rates,
 	.pick = ports_pick,
@@ -275,6 +278,27 @@ link_state(const struct fabric *f, const struct fabric_port *p)
 	return other && other < p->state ? other : p->state;
 }
 
+/* The far end of a lost link, if its node is still there; else NULL. */
+static const struct fabric_port *
+lost_end(const struct fabric *f, const struct fabric_port *p)
+{
+	uint32_t node = fabric_node_by_guid(f, p->lost_peer);
+
+	return node == FABRIC_NONE || p->lost_number > f->nodes[node].nports ? NULL
+		: fabric_port_at(f, node, p->lost_number);
+}
+
+static enum listing_pick
+pick_lost(struct listing *l, const struct fabric_port *p)
+{
+	const struct fabric_port *far = lost_end(l->plan->fabric, p);
+
+	if (l->slow || !(listing_takes_port(l, p) || (far && listing_takes_port(l, far))))
+		return PICK_NO;
+	l->counts[COUNT_LOST]++;
+	return PICK_NOTABLE;
+}
+
 /* Candidates are ports; a link is shown by its lower end. */
 static enum listing_pick
 links_pick(struct listing *l, uint32_t i)
@@ -283,9 +307,11 @@ links_pick(struct listing *l, uint32_t i)
 	const struct fabric_port *p = &f->ports[i];
 	bool takes;
 
+	if (link_lost(f, i))
+		return pick_lost(l, p);
 	if (p->peer == FABRIC_NONE || p->peer < i)
 		return PICK_NO;
-	takes = listing_takes(l, p->node) || listing_takes(l, f->ports[p->peer].node);
+	takes = listing_takes_port(l, p) || listing_takes_port(l, &f->ports[p->peer]);
 	return takes ? pick_port(l, p, link_state(f, p)) : PICK_NO;
 }
 
@@ -293,8 +319,23 @@ static void
 links_head(struct listing *l, struct json *j)
 {
 	jw_object(j, "summary");
-	jw_uint(j, "links", l->matched);
+	jw_uint(j, "links", l->matched - l->counts[COUNT_LOST]);
+	jw_uint(j, "lost", l->counts[COUNT_LOST]);
 	put_states(l, j);
+	jw_end(j);
+}
+
+static void
+put_lost_end(struct json *j, const struct fabric *f, const struct fabric_port *p)
+{
+	uint32_t node = fabric_node_by_guid(f, p->lost_peer);
+	char guid[GUID_TEXT_SIZE];
+
+	jw_object(j, "b");
+	jw_str(j, "node", node == FABRIC_NONE ? guid_text(guid, p->lost_peer)
+					      : f->nodes[node].name);
+	jw_guid(j, "guid", p->lost_peer);
+	jw_uint(j, "port", p->lost_number);
 	jw_end(j);
 }
 
@@ -303,16 +344,22 @@ links_row(struct listing *l, struct json *j, uint32_t i)
 {
 	const struct fabric *f = l->plan->fabric;
 	const struct fabric_port *p = &f->ports[i];
+	bool lost = p->peer == FABRIC_NONE;
 
 	jw_object(j, NULL);
 	put_port(j, "a", f, i);
-	put_port(j, "b", f, p->peer);
-	put_link_state(l, j, p, link_state(f, p));
+	if (lost)
+		put_lost_end(j, f, p);
+	else
+		put_port(j, "b", f, p->peer);
+	put_link_state(l, j, p, lost ? PORT_DOWN : link_state(f, p));
+	jw_bool(j, "lost", lost);
 	jw_end(j);
 }
 
 static const struct listing_ops links_ops = {
 	.array = "links",
+	.ports = true,
 	.count = ports_count,
 	.start = listing_rates,
 	.pick = links_pick,

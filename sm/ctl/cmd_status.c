@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/version.h"
+#include "sm/ctl/find.h"
 
 /*
  * status and wait: what each subnet says of itself, with the proof of its published plan; and the
@@ -12,24 +13,6 @@
 #define WAIT_INTERVAL MSEC(50)
 #define WAIT_MAX (7u * 24 * 3600)	/* seconds */
 #define PLACE_SIZE 600
-
-/* Since when the subnet has had its role: its last event of that kind, if it is still held. */
-static int64_t
-role_since(const struct ctl_host *h, const char *subnet)
-{
-	uint64_t oldest, s;
-
-	if (!h->events)
-		return 0;
-	oldest = event_oldest(h->events);
-	for (s = event_last(h->events); s >= oldest && s; s--) {
-		const struct event *ev = event_get(h->events, s);
-
-		if (ev && ev->type == EVENT_ROLE && strcmp(ev->subnet, subnet) == 0)
-			return ev->wall;
-	}
-	return 0;
-}
 
 static void
 put_wall(struct json *j, const char *key, int64_t wall)
@@ -64,9 +47,19 @@ put_proof(struct json *j, const struct plan *p)
 static void
 put_routing(struct json *j, const struct subnet_status *st)
 {
+	char configured[sizeof(st->configured)], *name, *rest;
+
 	jw_str(j, "engine_requested", st->engine_requested);
 	jw_str(j, "engine_running", st->engine_running);
+	jw_bool(j, "engine_override", st->override);
+	jw_array(j, "engines_configured");
+	memcpy(configured, st->configured, sizeof(configured));
+	for (name = strtok_r(configured, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
+		jw_str(j, NULL, name);
+	jw_end(j);
 	jw_str(j, "reason", st->reason);
+	jw_bool(j, "current", st->current);
+	put_wall(j, "as_of", st->state_wall);
 	jw_uint(j, "nodes", st->nodes);
 	jw_uint(j, "switches", st->switches);
 	jw_uint(j, "hosts", st->hosts);
@@ -97,27 +90,40 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_end(j);
 }
 
+static uint64_t
+lost_links(const struct plan *p)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; p && i < p->fabric->nports; i++)
+		lost += link_lost(p->fabric, i);
+	return lost;
+}
+
 static void
-put_subnet(struct json *j, const struct ctl_host *h, const struct ctl_subnet *s)
+put_subnet(struct json *j, const struct ctl_subnet *s)
 {
 	struct subnet_status st = { 0 };
 	const struct plan *p;
+	bool standby;
 
 	s->status(s->subnet, &st);
+	p = s->plan(s->subnet);
+	standby = st.role && strcmp(st.role, "standby") == 0;
 	jw_object(j, NULL);
 	jw_str(j, "name", s->name);
 	jw_str(j, "role", st.role);
-	put_wall(j, "role_since", role_since(h, s->name));
+	put_wall(j, "role_since", st.role_since);
 	jw_str(j, "state", st.state);
 	jw_bool(j, "up", st.up);
 	jw_str(j, "port", st.port);
 	jw_guid(j, "port_guid", st.port_guid);
 	jw_uint(j, "sm_lid", st.sm_lid);
 	jw_uint(j, "priority", st.priority);
-	jw_str(j, "master", st.master);
+	jw_str(j, "master", standby && st.master[0] ? st.master : NULL);
 	put_routing(j, &st);
+	jw_uint(j, "lost_links", lost_links(p));
 	put_sweep(j, &st);
-	p = s->plan(s->subnet);
 	if (p)
 		put_proof(j, p);
 	plan_unref(p);
@@ -138,7 +144,7 @@ status(struct ctl_req *r)
 	jw_array(j, "subnets");
 	for (unsigned i = 0; i < r->host->nsubnets; i++) {
 		if (!r->subnet || r->subnet == &r->host->subnets[i])
-			put_subnet(j, r->host, &r->host->subnets[i]);
+			put_subnet(j, &r->host->subnets[i]);
 	}
 	req_end(r);
 }

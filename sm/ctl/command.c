@@ -91,6 +91,18 @@ word_allowed(const struct ctl_arg *arg, const char *value)
 	return !arg->words;
 }
 
+static void
+fail_word(struct ctl_req *r, const struct ctl_arg *arg, const char *value)
+{
+	struct buf words = { 0 };
+
+	for (const char *const *w = arg->words; *w; w++)
+		buf_printf(&words, "%s\"%s\"", w == arg->words ? "" : w[1] ? ", " : " or ", *w);
+	req_fail(r, EXIT_USAGE, "\"%s\" cannot be \"%.100s\": it is %.300s", arg->name, value,
+		 words.data);
+	buf_free(&words);
+}
+
 static bool
 check_value(struct ctl_req *r, const struct ctl_arg *arg, const json_t *value)
 {
@@ -100,10 +112,7 @@ check_value(struct ctl_req *r, const struct ctl_arg *arg, const json_t *value)
 	if (!right) {
 		req_fail(r, EXIT_USAGE, "\"%s\" must be %s", arg->name, kind_name(arg->kind));
 	} else if (arg->kind == ARG_STRING && !word_allowed(arg, json_string_value(value))) {
-		const char *near = nearest_word(json_string_value(value), arg->words);
-
-		req_fail(r, EXIT_USAGE, "\"%s\" cannot be \"%.100s\"; did you mean \"%s\"?",
-			 arg->name, json_string_value(value), near ? near : arg->words[0]);
+		fail_word(r, arg, json_string_value(value));
 	} else if (arg->kind == ARG_NUMBER && (json_integer_value(value) < 0 ||
 		   (uint64_t)json_integer_value(value) > arg->max)) {
 		req_fail(r, EXIT_USAGE, "\"%s\" must be from 0 to %llu", arg->name,
@@ -150,16 +159,48 @@ check_args(struct ctl_req *r)
 	return true;
 }
 
+/* No subnet was named where one must be, or one that is not there: `name` is NULL, or which. */
 static void
-fail_which_subnet(struct ctl_req *r)
+fail_which_subnet(struct ctl_req *r, const char *name)
 {
 	struct buf names = { 0 };
 
 	for (unsigned i = 0; i < r->host->nsubnets; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", r->host->subnets[i].name);
-	req_fail(r, EXIT_USAGE, "there are %u subnets, say which one: %.300s", r->host->nsubnets,
-		 names.len ? names.data : "none");
+	if (!r->host->nsubnets)
+		req_fail(r, EXIT_REFUSED, "no subnet is configured");
+	else if (name)
+		req_fail(r, EXIT_REFUSED, "there is no subnet \"%.100s\"; the subnet%s: %.300s", name,
+			 r->host->nsubnets == 1 ? " is" : "s are", names.data);
+	else
+		req_fail(r, EXIT_USAGE, "there are %u subnets, say which one by --subnet: %.300s",
+			 r->host->nsubnets, names.data);
 	buf_free(&names);
+}
+
+const char *
+status_why(const struct subnet_status *st, char why[WHY_SIZE])
+{
+	bool standby = st->role && strcmp(st->role, "standby") == 0;
+
+	if (standby)
+		snprintf(why, WHY_SIZE, "this subnet manager is standby%s%s",
+			 st->master[0] ? ", in charge is " : "", st->master);
+	else
+		snprintf(why, WHY_SIZE, "%s%s%s", st->state ? st->state : "unknown",
+			 st->nwarnings ? ": " : "", st->nwarnings ? st->warnings[0] : "");
+	return why;
+}
+
+static void
+fail_no_plan(struct ctl_req *r)
+{
+	struct subnet_status st = { 0 };
+	char why[WHY_SIZE];
+
+	r->subnet->status(r->subnet->subnet, &st);
+	req_fail(r, EXIT_REFUSED, "subnet %s has no proved routing: %s (see weft status)",
+		 r->subnet->name, status_why(&st, why));
 }
 
 static bool
@@ -170,12 +211,12 @@ check_scope(struct ctl_req *r, const char *name)
 			r->subnet = &r->host->subnets[i];
 	}
 	if (name && !r->subnet) {
-		req_fail(r, EXIT_REFUSED, "there is no subnet \"%.100s\"", name);
+		fail_which_subnet(r, name);
 		return false;
 	}
 	if (!name && r->command->scope != SCOPE_ALL) {
 		if (r->host->nsubnets != 1) {
-			fail_which_subnet(r);
+			fail_which_subnet(r, NULL);
 			return false;
 		}
 		r->subnet = &r->host->subnets[0];
@@ -184,9 +225,7 @@ check_scope(struct ctl_req *r, const char *name)
 		return true;
 	r->plan = r->subnet->plan(r->subnet->subnet);
 	if (!r->plan)
-		req_fail(r, EXIT_REFUSED,
-			 "subnet %s has not been swept and routed yet (see weft status)",
-			 r->subnet->name);
+		fail_no_plan(r);
 	return r->plan != NULL;
 }
 
@@ -314,6 +353,21 @@ req_release(struct ctl_req *r)
 		req_free(r);
 }
 
+/* A plan is of some time, which may be long ago. */
+static void
+put_currency(struct ctl_req *r)
+{
+	struct subnet_status st = { 0 };
+	char why[WHY_SIZE], time[CLOCK_TEXT_SIZE];
+
+	r->subnet->status(r->subnet->subnet, &st);
+	jw_bool(&r->json, "current", st.current);
+	if (st.current)
+		return;
+	jw_str(&r->json, "as_of", st.state_wall ? clock_text(time, st.state_wall) : NULL);
+	jw_str(&r->json, "why", status_why(&st, why));
+}
+
 struct json *
 req_begin(struct ctl_req *r)
 {
@@ -322,6 +376,8 @@ req_begin(struct ctl_req *r)
 	jw_bool(&r->json, "ok", true);
 	jw_object(&r->json, "data");
 	r->begun = true;
+	if (r->plan)
+		put_currency(r);
 	return &r->json;
 }
 

@@ -12,7 +12,9 @@
 /*
  * Commands and requests. A command is one table row; a request is one run of it. Its handler
  * checks everything first and then does exactly one of these:
- *  - answers at once:	j = req_begin(r), fields of the data object, req_end(r);
+ *  - answers at once:	j = req_begin(r), fields of the data object, req_end(r); where the command
+ *			speaks of a plan, "current" (and "as_of" and "why" where it is not) of
+ *			that plan is there already;
  *  - refuses:		req_fail(r, ...);
  *  - streams:		req_stream(r, step): step() is called again and again while the client
  *			takes the answer, and emits a bounded piece each time (req_begin() was
@@ -107,6 +109,11 @@ struct ctl_req {
 	void (*state_free)(void *state);	/* called when the request is freed */
 	struct buf nowhere;		/* output of a request whose client has gone */
 };
+
+/* Why a subnet has no proved routing, or no current one: one phrase. */
+#define WHY_SIZE 420
+const char *
+status_why(const struct subnet_status *st, char why[WHY_SIZE]);
 
 /* Parse and start one line of a client. */
 struct ctl_req *

@@ -13,10 +13,22 @@
  */
 #define CANDIDATES 6	/* listed in a refusal */
 
+typedef bool (*name_fn)(const char *name, const char *text, size_t len);
+
+/* What some words mean. */
+struct match {
+	name_fn name;		/* by which the names of nodes match; NULL: by GUID or LID */
+	const char *text;	/* with which part of the words: its start */
+	size_t len;		/* and its length */
+	uint32_t count;		/* nodes that match */
+	int number;		/* port number behind a slash, -1 if none */
+	struct found first;	/* the first that matches */
+};
+
 struct filter {
-	struct selection *selection;	/* NULL: everything */
-	uint64_t lid;			/* the text as a number, 0 if it is none */
-	uint64_t guid;			/* the text as a GUID, 0 if it is none */
+	struct selection *expression;	/* NULL: words, or everything */
+	char *text;			/* the words; NULL: none */
+	struct match match;		/* of the words */
 };
 
 static bool
@@ -37,45 +49,39 @@ begins(const char *name, const char *text, size_t len)
 	return strncasecmp(name, text, len) == 0;
 }
 
-typedef bool (*name_fn)(const char *name, const char *text, size_t len);
-
 static void
-ambiguous(const struct fabric *f, name_fn match, const char *text, size_t len, uint32_t count,
-	  struct error *e)
+ambiguous(const struct fabric *f, const struct match *m, struct error *e)
 {
 	struct buf list = { 0 };
 	char guid[GUID_TEXT_SIZE];
 	unsigned told = 0;
 
 	for (uint32_t n = 0; n < f->nnodes && told < CANDIDATES; n++) {
-		if (!match(f->nodes[n].name, text, len))
+		if (!m->name(f->nodes[n].name, m->text, m->len))
 			continue;
 		buf_printf(&list, "%s%s (%.40s)", told++ ? ", " : "",
 			   guid_text(guid, f->nodes[n].guid), f->nodes[n].name);
 	}
-	error_set(e, ERR_INVALID, "%u nodes match \"%.*s\": %s%s", count,
-		  (int)(len < 64 ? len : 64), text, list.data, count > told ? ", ..." : "");
+	error_set(e, ERR_INVALID, "%u nodes match \"%.*s\": %s%s", m->count,
+		  (int)(m->len < 64 ? m->len : 64), m->text, list.data,
+		  m->count > told ? ", ..." : "");
 	buf_free(&list);
 }
 
-/* 1 found, 0 not found, ERR_INVALID ambiguous. */
-static int
-by_name(const struct fabric *f, name_fn match, const char *text, size_t len, struct found *found,
-	struct error *e)
+static bool
+by_name(const struct fabric *f, name_fn name, const char *text, size_t len, struct match *m)
 {
-	uint32_t count = 0;
-
+	m->count = 0;
 	for (uint32_t n = 0; n < f->nnodes; n++) {
-		if (!match(f->nodes[n].name, text, len))
+		if (!name(f->nodes[n].name, text, len))
 			continue;
-		if (!count++)
-			*found = (struct found){ .node = n, .number = -1 };
+		if (!m->count++)
+			m->first = (struct found){ .node = n, .number = -1 };
 	}
-	if (count > 1) {
-		ambiguous(f, match, text, len, count, e);
-		return ERR_INVALID;
-	}
-	return (int)count;
+	m->name = name;
+	m->text = text;
+	m->len = len;
+	return m->count > 0;
 }
 
 static bool
@@ -112,26 +118,28 @@ by_lid(const struct plan *p, const char *text, struct found *found)
 	return true;
 }
 
-/* The text as a whole: exactly, as GUID, as LID. */
-static int
-strict(const struct plan *p, const char *text, size_t len, struct found *found, struct error *e)
+/* Exactly, as GUID, as LID. */
+static bool
+strict(const struct plan *p, const char *text, size_t len, struct match *m)
 {
 	char word[24];
-	int got = by_name(p->fabric, equal, text, len, found, e);
 
-	if (got || len >= sizeof(word))
-		return got;
+	if (by_name(p->fabric, equal, text, len, m))
+		return true;
+	if (len >= sizeof(word))
+		return false;
 	memcpy(word, text, len);
 	word[len] = '\0';
-	return by_guid(p->fabric, word, found) || by_lid(p, word, found);
+	m->name = NULL;
+	m->count = by_guid(p->fabric, word, &m->first) || by_lid(p, word, &m->first);
+	return m->count > 0;
 }
 
-static int
-loose(const struct plan *p, const char *text, size_t len, struct found *found, struct error *e)
+static bool
+loose(const struct plan *p, const char *text, size_t len, struct match *m)
 {
-	int got = len ? by_name(p->fabric, equal_nocase, text, len, found, e) : 0;
-
-	return got || !len ? got : by_name(p->fabric, begins, text, len, found, e);
+	return len && (by_name(p->fabric, equal_nocase, text, len, m) ||
+		       by_name(p->fabric, begins, text, len, m));
 }
 
 /* "NODE/NUMBER": the length of NODE, and the number; 0 if it is not of that form. */
@@ -160,31 +168,48 @@ has_port(const struct fabric *f, struct found *found, unsigned number, struct er
 	return 0;
 }
 
-int
-find_node(const struct plan *p, const char *text, bool port, struct found *found, struct error *e)
+/* The words by the rule of find.h: ERR_NOT_FOUND, or what they mean. */
+static int
+resolve(const struct plan *p, const char *text, bool port, struct match *m, struct error *e)
 {
 	size_t len = strlen(text), head;
 	unsigned number = 0;
-	int got;
 
+	*m = (struct match){ .number = -1 };
 	head = port ? split_port(text, &number) : 0;
-	got = strict(p, text, len, found, e);
-	if (!got && head) {
-		got = strict(p, text, head, found, e);
-		if (got > 0)
-			return has_port(p->fabric, found, number, e);
+	if (strict(p, text, len, m))
+		return 0;
+	if (!(head && strict(p, text, head, m))) {
+		if (loose(p, text, len, m))
+			return 0;
+		if (!(head && loose(p, text, head, m)))
+			return error_set(e, ERR_NOT_FOUND,
+					 "no node matches \"%.100s\" by name, GUID or LID", text);
 	}
-	if (!got)
-		got = loose(p, text, len, found, e);
-	if (!got && head) {
-		got = loose(p, text, head, found, e);
-		if (got > 0)
-			return has_port(p->fabric, found, number, e);
+	m->number = (int)number;
+	return m->count == 1 ? has_port(p->fabric, &m->first, number, e) : 0;
+}
+
+int
+find_node(const struct plan *p, const char *text, bool port, struct found *found, struct error *e)
+{
+	struct match m;
+	int ret = resolve(p, text, port, &m, e);
+
+	if (ret)
+		return ret;
+	if (m.count > 1) {
+		ambiguous(p->fabric, &m, e);
+		return ERR_INVALID;
 	}
-	if (!got)
-		return error_set(e, ERR_NOT_FOUND, "no node has the name, GUID or LID \"%.100s\"",
-				 text);
-	return got > 0 ? 0 : got;
+	*found = m.first;
+	return 0;
+}
+
+bool
+find_is_inner(const struct plan *p, const struct found *found)
+{
+	return found->number > 0 && p->fabric->nodes[found->node].type == NODE_SWITCH;
 }
 
 int
@@ -203,29 +228,25 @@ find_lid(const struct plan *p, const struct found *found, uint16_t *lid, struct 
 }
 
 struct filter *
-filter_new(const char *text, struct error *e)
+filter_new(const struct plan *p, const char *text, bool port, struct error *e)
 {
 	struct filter *f = mem_zalloc(sizeof(*f));
+	int ret = 0;
 
+	f->match.number = -1;
 	if (!text)
 		return f;
-	f->selection = selection_new(text, e);
-	if (!f->selection) {
-		mem_free(f);
-		return NULL;
+	if (*text == '/' || !*text) {
+		f->expression = selection_new(text, e);
+		ret = f->expression ? 0 : ERR_FORMAT;
+	} else {
+		f->text = mem_strdup(text);
+		ret = resolve(p, f->text, port, &f->match, e);
 	}
-	if (!number_parse(text, 1, 0xbfff, &f->lid))
-		f->lid = 0;
-	if (!guid_parse(text, &f->guid))
-		f->guid = 0;
-	return f;
-}
-
-static bool
-has_lid(const struct plan *p, uint32_t node, uint64_t lid)
-{
-	return p->lids && lid <= p->lids->top && p->lids->dest[lid].port != FABRIC_NONE &&
-	       p->fabric->ports[p->lids->dest[lid].port].node == node;
+	if (!ret)
+		return f;
+	filter_free(f);
+	return NULL;
 }
 
 bool
@@ -233,13 +254,17 @@ filter_match(const struct filter *f, const struct plan *p, uint32_t node)
 {
 	const struct fabric_node *n = &p->fabric->nodes[node];
 
-	if (!f->selection || selection_match(f->selection, n->name, n->guid))
-		return true;
-	for (unsigned i = 0; f->guid && i <= n->nports; i++) {
-		if (fabric_port_at(p->fabric, node, i)->guid == f->guid)
-			return true;
-	}
-	return f->lid && has_lid(p, node, f->lid);
+	if (f->expression)
+		return selection_match(f->expression, n->name, n->guid);
+	if (f->match.name)
+		return f->match.name(n->name, f->match.text, f->match.len);
+	return !f->text || f->match.first.node == node;
+}
+
+int
+filter_port(const struct filter *f)
+{
+	return f->match.number;
 }
 
 void
@@ -247,8 +272,27 @@ filter_free(struct filter *f)
 {
 	if (!f)
 		return;
-	selection_free(f->selection);
+	selection_free(f->expression);
+	mem_free(f->text);
 	mem_free(f);
+}
+
+/* Where the far port misses it too, the end with the lower index stands for both. */
+bool
+link_lost(const struct fabric *f, uint32_t port)
+{
+	const struct fabric_port *p = &f->ports[port], *far;
+	uint32_t node;
+
+	if (p->peer != FABRIC_NONE || !p->lost_peer)
+		return false;
+	node = fabric_node_by_guid(f, p->lost_peer);
+	if (node == FABRIC_NONE || p->lost_number > f->nodes[node].nports)
+		return true;
+	far = fabric_port_at(f, node, p->lost_number);
+	return far->peer != FABRIC_NONE || far->lost_peer != f->nodes[p->node].guid ||
+	       far->lost_number != p->number ||
+	       port <= f->nodes[node].first_port + p->lost_number;
 }
 
 uint16_t

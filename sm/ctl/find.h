@@ -13,23 +13,36 @@ struct found {
 };
 
 /*
- * Names win over GUIDs, GUIDs over LIDs. A name matches as a whole, else without regard to case,
- * else as a beginning that only one node has. GUIDs are of nodes or ports, LIDs any of a port's.
- * `port`: "NODE/NUMBER" is understood too. ERR_NOT_FOUND, or ERR_INVALID with the candidates.
+ * One rule for all words. These are tried in turn, and the first that anything matches decides: a
+ * name as a whole; a GUID, of a node or a port; a LID, any of a port's; a name without regard to
+ * case; the beginning of a name. "NODE/NUMBER" is a port of what NODE is by the same rule, if the
+ * text as a whole is nothing.
+ *
+ * find_node() wants one node: ERR_NOT_FOUND, or ERR_INVALID with the candidates. `port`: the text
+ * may name a port too.
  */
 int
 find_node(const struct plan *p, const char *text, bool port, struct found *found, struct error *e);
+/* A port of a switch other than its own port 0 was named: packets do not begin or end there. */
+bool
+find_is_inner(const struct plan *p, const struct found *found);
 /* The LID that traffic to (or from) what was found uses. ERR_NOT_FOUND if it has none. */
 int
 find_lid(const struct plan *p, const struct found *found, uint16_t *lid, struct error *e);
 
-/* A filter of lists: name, GUID, /regex/, or LID. */
+/* A filter of lists: a /regular expression/ on names, or words by the rule above; of names it takes
+ * all that match. */
 struct filter;
 
+/* NULL text takes everything. NULL is returned for a wrong expression or an empty text
+ * (ERR_FORMAT, ERR_INVALID), and where nothing matches the words (ERR_NOT_FOUND). `port`: it may
+ * name a port too. */
 struct filter *
-filter_new(const char *text, struct error *e);	/* NULL text: a filter that takes everything */
+filter_new(const struct plan *p, const char *text, bool port, struct error *e);
 bool
 filter_match(const struct filter *f, const struct plan *p, uint32_t node);
+int
+filter_port(const struct filter *f);		/* the only port that it takes, or -1 */
 void
 filter_free(struct filter *f);			/* NULL is allowed */
 
@@ -38,6 +51,9 @@ uint16_t
 port_lid(const struct plan *p, uint32_t port);
 uint16_t
 node_lid(const struct plan *p, uint32_t node);
+/* A cable is missing at this port, which is the end that stands for both. */
+bool
+link_lost(const struct fabric *f, uint32_t port);
 const char *
 node_type_name(unsigned type);			/* "ca", "switch", "router" */
 /* {node, guid, port} of a port under `key`; null for FABRIC_NONE. */

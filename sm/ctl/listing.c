@@ -104,11 +104,11 @@ listing_run(struct ctl_req *r, const struct listing_ops *ops)
 {
 	const char *text = req_string(r, "filter");
 	struct error e = { 0 };
-	struct filter *filter = filter_new(text, &e);
+	struct filter *filter = filter_new(r->plan, text, ops->ports, &e);
 	struct listing *l;
 
 	if (!filter) {
-		req_fail(r, EXIT_USAGE, "%s", e.text);
+		req_fail(r, e.code == ERR_NOT_FOUND ? EXIT_REFUSED : EXIT_USAGE, "%s", e.text);
 		return;
 	}
 	l = mem_zalloc(sizeof(*l));
@@ -117,6 +117,7 @@ listing_run(struct ctl_req *r, const struct listing_ops *ops)
 	l->ops = ops;
 	l->plan = r->plan;
 	l->filter = filter;
+	l->port = filter_port(filter);
 	l->type = type_code(req_string(r, "type"));
 	l->down = req_flag(r, "down");
 	l->slow = req_flag(r, "slow");
@@ -137,6 +138,12 @@ listing_takes(struct listing *l, uint32_t node)
 				filter_match(l->filter, l->plan, node);
 	}
 	return l->node_match;
+}
+
+bool
+listing_takes_port(struct listing *l, const struct fabric_port *p)
+{
+	return listing_takes(l, p->node) && (l->port < 0 || l->port == p->number);
 }
 
 unsigned

@@ -24,6 +24,7 @@ struct listing;
 
 struct listing_ops {
 	const char *array;	/* key of the array */
+	bool ports;		/* of ports: the filter may name one */
 	uint32_t (*count)(const struct plan *p);	/* candidates */
 	void (*start)(struct listing *l);		/* before the first; may be NULL */
 	enum listing_pick (*pick)(struct listing *l, uint32_t i);
@@ -31,6 +32,7 @@ struct listing_ops {
 	void (*row)(struct listing *l, struct json *j, uint32_t i);
 };
 
+#define LISTING_COUNTS 5
 #define RATE_CLASSES 2		/* links between switches; links to hosts */
 #define SPEED_ROWS 64
 
@@ -50,6 +52,7 @@ struct listing {
 	bool down;			/* only what is not active */
 	bool slow;			/* only what runs below its kind's common rate */
 	bool silent;			/* only what does not answer */
+	int port;			/* only ports of this number, -1 any */
 	uint32_t next;			/* candidate, then row, to look at */
 	uint32_t *rows;			/* picked; the top bit marks notable ones */
 	uint32_t len;			/* of rows */
@@ -62,7 +65,7 @@ struct listing {
 	bool node_match;		/* and whether the filter takes it */
 	uint32_t usual[RATE_CLASSES];	/* commonest rate of a kind of link, Mb/s */
 	uint32_t states[8];		/* rows by port state or node type */
-	uint32_t counts[4];		/* what else head() wants to tell */
+	uint32_t counts[LISTING_COUNTS];	/* what else head() wants to tell */
 	struct listing_speed speeds[SPEED_ROWS];	/* rows by width and speed */
 	unsigned nspeeds;		/* of speeds */
 };
@@ -73,6 +76,8 @@ listing_run(struct ctl_req *r, const struct listing_ops *ops);
 /* Does the filter take this node (kept for runs of ports of one node)? */
 bool
 listing_takes(struct listing *l, uint32_t node);
+bool
+listing_takes_port(struct listing *l, const struct fabric_port *p);
 /* The kind of link that a cabled port is on: 0 between switches, 1 to a host. */
 unsigned
 listing_kind(const struct fabric *f, const struct fabric_port *p);

@@ -44,6 +44,9 @@ struct host {
 	char dir[40];			/* of the socket */
 	char path[60];			/* the socket */
 	bool up;			/* what status says */
+	bool stale;			/* that it is not current */
+	bool standby;			/* that another is in charge */
+	bool override;			/* that weft reroute asked for the engine */
 	int reload_code;		/* what reload gives back */
 	unsigned reroutes;		/* calls of reroute */
 	char engine[32];		/* of the last one */
@@ -64,9 +67,15 @@ fake_status(void *subnet, struct subnet_status *st)
 	*st = (struct subnet_status){ .port = "mlx5_0:1", .port_guid = 0x2001, .sm_lid = 11,
 		.role = "master", .state = h.up ? "up" : "programming", .up = h.up, .nodes = 8,
 		.switches = 4, .hosts = 4, .links = 8, .top_lid = 14, .sweeps = 3,
-		.last_sweep_wall = 1764450791123456, .last_sweep_ms = 12.5, .mads_sent = 321,
+		.role_since = 1764450791123456, .state_wall = 1764450792456000,
+		.current = !h.stale, .override = h.override, .configured = "fattree, updn",
+		.last_sweep_wall = 1764450791123456, .last_sweep_ms = 12.5, .discover_ms = 2.5,
+		.mads_sent = 321,
 		.engine_requested = "fattree", .engine_running = "updn",
 		.reason = "fattree: no levels", .nwarnings = 1, .more_warnings = 2 };
+	if (h.standby)
+		st->role = st->state = "standby";
+	strcpy(st->master, "gpu-9 (0x9009)");
 	strcpy(st->warnings[0], "gpu-4/1 keeps \x1b[31mSubnetTimeOut 0");
 }
 
@@ -156,8 +165,18 @@ join(struct fabric_builder *b, uint32_t a, unsigned aport, uint32_t z, unsigned 
 	fabric_add_link(b, a, aport, z, zport);
 }
 
+/* A port that was cabled to port `number` of the node with the GUID `peer`. */
+static inline void
+lose(struct fabric_builder *b, uint32_t node, unsigned port, uint64_t peer, uint8_t number)
+{
+	struct fabric_port p = { .state = PORT_DOWN, .lost_peer = peer, .lost_number = number };
+
+	fabric_add_port(b, node, port, &p);
+}
+
+/* `lost`: the leaves miss a cable between their ports 8, and leaf 2 one to a host that is gone. */
 static inline struct fabric *
-small_fabric(void)
+small_fabric(bool lost)
 {
 	struct fabric_builder *b = fabric_builder_new();
 	uint32_t spine[2], leaf[2], gpu[4];
@@ -176,6 +195,11 @@ small_fabric(void)
 	for (unsigned i = 0; i < 4; i++)
 		join(b, leaf[i / 2], 5 + i % 2, spine[i % 2], 1 + i / 2, SPEED_NDR, PORT_ACTIVE, 0,
 		     0);
+	if (lost) {
+		lose(b, leaf[0], 8, 0xb1, 8);
+		lose(b, leaf[1], 8, 0xb0, 8);
+		lose(b, leaf[1], 3, 0x1005, 1);
+	}
 	fabric_set_sm(b, gpu[0], 1);
 	return fabric_build(b, 1);
 }
@@ -189,10 +213,10 @@ static const uint8_t small_rows[4][8] = {
 };
 
 static inline const struct plan *
-small_plan(void)
+small_plan_with(bool lost)
 {
 	static const uint16_t lids[8] = { 1, 2, 3, 4, 11, 12, 13, 14 };
-	struct fabric *f = small_fabric();
+	struct fabric *f = small_fabric(lost);
 	struct plan *p = plan_new(f);
 
 	p->lids = plan_lids_from_fabric(f);
@@ -207,6 +231,12 @@ small_plan(void)
 	p->check.pairs = 12;
 	fabric_unref(f);
 	return p;
+}
+
+static inline const struct plan *
+small_plan(void)
+{
+	return small_plan_with(false);
 }
 
 /* One switch and hosts without number, unconnected: only its lists matter. */

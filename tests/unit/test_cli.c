@@ -77,11 +77,17 @@ test_cli(void **state)
 	weft_says("status", 0, "?[31mSubnetTimeOut", "");
 	weft_says("status", 0, "8 nodes: 4 hosts and 4 switches, 8 links", "");
 	weft_says("wait --timeout 5", 0, "", "");
+	weft_says("status", 0, "subnet one: up, master since 2025-11-29T21:13:11.123Z", "");
+	weft_says("status", 0, "discover 2.50 ms, route not run, check not run", "");
 	weft_says("show nodes", 0, "gpu-3        0x0000000000001003  host     13", "");
 	weft_says("show switches", 0, "rack1/leaf2", "");
 	weft_says("show ports --slow", 0, "gpu-4/1", "");
 	weft_says("show links", 0, "8 links: 7 active, 1 init", "");
 	weft_says("show links", 0, "speeds: 7 4xNDR, 1 4xHDR; 1 slower than most", "");
+	weft_says("show links gpu-1", 0, "1 link: 1 active\n", "");
+	weft_says("show links gpu-1 --slow", 0, "0 links: none\n", "");
+	/* Two switches share the name: there the GUID tells them apart, and only there. */
+	weft_says("show links", 0, "spine/1 (0x00000000000000a0)  rack1/leaf1/5 ", "");
 	weft_says("show routes rack1/leaf1", 0, "8 LIDs, 0 of them dropped", "");
 	weft_says("show routes gpu-3", 0, "to gpu-3/1, LID 13: 4 switches", "");
 	weft_says("show engines", 0, "minhop", "");
@@ -89,12 +95,68 @@ test_cli(void **state)
 	weft_says("show topology -o dot", 0, "graph fabric {", "");
 	weft_says("show topology", 0, "Switch\t8 ", "");
 	weft_says("path gpu-1 gpu-4", 0, "LID 11 to LID 14, SL 0", "");
+	weft_says("path gpu-1 gpu-4", 0, "OUT  VL\n", "");
 	weft_says("check", 0, "12, of which 0 unreachable", "");
 	weft_says("reroute --engine updn --dry-run", 0, "dry run, nothing is changed: updn", "");
 	assert_true(h.dry_run);
 	weft_says("reload", 0, "the new configuration is in use", "");
 	weft_says("--version", 0, "weft 0.", "");
 	weft_says("check --help", 0, "usage: weft check", "");
+	weft_says("show --help", 0, "weft show topology [-o ibnetdiscover|dot|json]", "");
+}
+
+/* h2 stands before h10, whatever their GUIDs; JSON is in order of GUIDs. */
+static void
+test_cli_order(void **state)
+{
+	static const char *const names[] = { "h10", "h2", "h02", "H3", "h1a" };
+	static struct result r;
+	struct fabric_builder *b = fabric_builder_new();
+	struct fabric *f;
+	struct plan *p;
+	char *at[5];
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		add_host(b, 0x100 + i, names[i]);
+	f = fabric_build(b, 3);
+	p = plan_new(f);
+	p->lids = plan_lids_from_fabric(f);
+	fabric_unref(f);
+	plan_unref(h.plan);
+	h.plan = p;
+	weft(&r, "show nodes");
+	at[0] = strstr(r.out, "H3 ");
+	at[1] = strstr(r.out, "h1a ");
+	at[2] = strstr(r.out, "h02 ");
+	at[3] = strstr(r.out, "h2 ");
+	at[4] = strstr(r.out, "h10 ");
+	for (unsigned i = 0; i < 5; i++)
+		assert_true(at[i] && (!i || at[i] > at[i - 1]));
+	weft(&r, "show nodes -o json");
+	assert_true(strstr(r.out, "\"h10\"") < strstr(r.out, "\"h2\""));
+}
+
+static void
+test_cli_stale(void **state)
+{
+	(void)state;
+	plan_unref(h.plan);
+	h.plan = small_plan_with(true);
+	weft_says("status", 0, "  lost cables 2", "");
+	weft_says("show links --down", 0, "1 link: 1 init; 2 lost\n", "");
+	weft_says("show links --down", 0, "rack1/leaf2/3  0x0000000000001005/1  down", "");
+	h.override = true;
+	weft_says("status", 0, "updn runs, fattree was requested, by weft reroute; configured: "
+		  "fattree, updn: fattree: no levels\n", "");
+	weft_says("check", 0, "passed", "");
+	h.stale = h.standby = true;
+	weft_says("status", 0, "subnet one: standby since 2025", "");
+	weft_says("status", 0, "in charge   gpu-9 (0x9009)", "");
+	weft_says("status", 0, "top LID 14, as of 2025-11-29T21:13:12.456Z, not current\n", "");
+	weft_says("check", 0, "passed", "weft: what follows is as of 2025-11-29T21:13:12.456Z: "
+		  "this subnet manager is standby");
+	weft_says("-o json show nodes", 0, "\"current\": false", "what follows is as of");
 }
 
 static void
@@ -135,12 +197,23 @@ test_cli_fails(void **state)
 	(void)state;
 	weft_says("frobnicate", 2, "", "unknown command");
 	weft_says("show nods", 2, "", "\"nodes\"");
-	weft_says("show ports --dwon", 2, "", "\"--down\"");
+	/* A short word is no other short word. */
+	weft_says("who", 2, "", "\"who\"; see weft --help");
+	weft_says("sho nodes", 2, "", "did you mean \"show\"?");
+	weft_says("show ports --dwon", 2, "", "\"--dwon\"; did you mean \"--down\"?");
+	weft_says("show ports --nonsense", 2, "", "\"--nonsense\"; see weft show ports --help");
+	weft_says("status --down", 2, "", "no option --down, weft show ports has; see weft status");
+	weft_says("status -x", 2, "", "\"-x\"");
 	weft_says("path gpu-1", 2, "", "usage: weft path SRC DST");
 	weft_says("path gpu-1 gpu-2 gpu-3", 2, "", "too many words");
-	weft_says("status -o yaml", 2, "", "yaml");
-	weft_says("wait --timeout soon", 2, "", "soon");
-	weft_says("show nodes --type swich", 2, "", "\"switch\"");
+	weft_says("status -o yaml", 2, "", "--output cannot be \"yaml\": it is table or json");
+	weft_says("wait --timeout soon", 2, "", "--timeout SECONDS: \"soon\" is no time");
+	weft_says("show nodes --type swich", 2, "",
+		  "--type cannot be \"swich\": it is ca, switch or router");
+	weft_says("show events --level loud", 2, "", "error, warning, notice, info or debug");
+	weft_says("show events --type loud", 2, "", "unrouted, trap or config");
+	weft_says("show events --last 1 --after 2", 2, "", "--last and --after");
+	weft_says("show nodes nowhere", 1, "", "no node matches \"nowhere\"");
 	weft_says("reroute --engine updm", 2, "", "\"updn\"");
 	weft_says("path gpu-1 nowhere", 1, "", "nowhere");
 	weft_says("--subnet zwei status", 1, "", "zwei");
@@ -154,11 +227,32 @@ test_cli_fails(void **state)
 	weft_says("-s /nonexistent/weft.sock wait --timeout 300ms", 3, "", "no daemon");
 }
 
+/* The client's lists of words are those of the daemon. */
+static void
+test_cli_words(void **state)
+{
+	char line[80];
+
+	(void)state;
+	for (unsigned i = 0; i < EVENT_TYPES; i++) {
+		snprintf(line, sizeof(line), "show events --type %s",
+			 event_type_name((enum event_type)i));
+		weft_says(line, 0, "", "");
+		weft_says("show events --help", 0, event_type_name((enum event_type)i), "");
+	}
+	for (int level = LOG_L_ERROR; level <= LOG_L_DEBUG; level++) {
+		snprintf(line, sizeof(line), "show events --level %s",
+			 log_level_name((enum log_level)level));
+		weft_says(line, 0, "", "");
+	}
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_cli), T(test_cli_json), T(test_cli_fails),
+		T(test_cli), T(test_cli_order), T(test_cli_stale), T(test_cli_json), T(test_cli_fails),
+		T(test_cli_words),
 	};
 
 	alarm(120);

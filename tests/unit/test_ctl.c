@@ -32,6 +32,8 @@ test_protocol(void **state)
 		"{\"command\":\"path\",\"args\":{\"source\":\"1\"}}",
 		"{\"command\":\"show ports\",\"args\":{\"filter\":\"/(/\"}}",
 		"{\"command\":\"show nodes\",\"args\":{\"type\":\"swich\"}}",
+		"{\"command\":\"show nodes\",\"args\":{\"filter\":\"\"}}",
+		"{\"command\":\"show events\",\"args\":{\"last\":1,\"after\":1}}",
 		"{\"command\":\"status\",\"args\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}",
 		"{\"command\":\"st\\u0000atus\"}",
 		"\xff\xfe",
@@ -42,8 +44,10 @@ test_protocol(void **state)
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
 		refused(malformed[i], 2, "");
 	refused("{\"command\":\"staus\"}", 2, "did you mean \"status\"?");
-	refused("{\"command\":\"show nodes\",\"args\":{\"type\":\"swich\"}}", 2, "\"switch\"");
-	refused("{\"command\":\"status\",\"subnet\":\"zwei\"}", 1, "no subnet \"zwei\"");
+	refused("{\"command\":\"show nodes\",\"args\":{\"type\":\"swich\"}}", 2,
+		"\"ca\", \"switch\" or \"router\"");
+	refused("{\"command\":\"status\",\"subnet\":\"zwei\"}", 1,
+		"no subnet \"zwei\"; the subnet is: one");
 	refused("{\"command\":\"status\",\"args\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}", 2, "nested");
 }
 

@@ -9,7 +9,6 @@ test_status(void **state)
 	json_t *json;
 
 	(void)state;
-	add_event(EVENT_ROLE, LOG_L_NOTICE, "now master");
 	json = ask("{\"command\":\"status\",\"subnet\":null,\"args\":{}}");
 	has_str(json, "data.subnets.0.name", "one");
 	has_str(json, "data.subnets.0.role", "master");
@@ -26,6 +25,12 @@ test_status(void **state)
 	has_str(json, "data.subnets.0.warnings.0", "gpu-4/1 keeps \x1b[31mSubnetTimeOut 0");
 	has_int(json, "data.subnets.0.more_warnings", 2);
 	has_int(json, "data.subnets.0.mads.sent", 321);
+	/* Who is in charge is news only while it is another. */
+	assert_true(json_is_null(at(json, "data.subnets.0.master")));
+	assert_true(json_is_true(at(json, "data.subnets.0.current")));
+	assert_true(json_is_false(at(json, "data.subnets.0.engine_override")));
+	has_str(json, "data.subnets.0.engines_configured.1", "updn");
+	has_int(json, "data.subnets.0.lost_links", 0);
 	json_decref(json);
 	h.host.nsubnets = 2;
 	json = ask("{\"command\":\"status\"}");
@@ -36,6 +41,47 @@ test_status(void **state)
 	has_str(json, "data.subnets.0.name", "two");
 	json_decref(json);
 	refused("{\"command\":\"show nodes\"}", 2, "one, two");
+}
+
+/* What is not there now: the age of the plan, who leads, lost cables. */
+static void
+test_stale(void **state)
+{
+	json_t *json;
+
+	(void)state;
+	h.stale = h.standby = true;
+	plan_unref(h.plan);
+	h.plan = small_plan_with(true);
+	json = ask("{\"command\":\"status\"}");
+	has_str(json, "data.subnets.0.master", "gpu-9 (0x9009)");
+	assert_true(json_is_false(at(json, "data.subnets.0.current")));
+	has_str(json, "data.subnets.0.as_of", "2025-11-29T21:13:12.456Z");
+	/* Two ends that miss each other are one cable. */
+	has_int(json, "data.subnets.0.lost_links", 2);
+	json_decref(json);
+	json = ask("{\"command\":\"check\"}");
+	assert_true(json_is_false(at(json, "data.current")));
+	has_str(json, "data.as_of", "2025-11-29T21:13:12.456Z");
+	has_str(json, "data.why", "this subnet manager is standby, in charge is gpu-9 (0x9009)");
+	json_decref(json);
+	json = ask("{\"command\":\"show links\",\"args\":{\"down\":true}}");
+	has_int(json, "data.summary.lost", 2);
+	/* The link of gpu-4 is in INIT. */
+	has_int(json, "data.summary.links", 1);
+	assert_int_equal(json_array_size(at(json, "data.links")), 3);
+	has_str(json, "data.links.0.a.node", "rack1/leaf1");
+	has_int(json, "data.links.0.a.port", 8);
+	has_str(json, "data.links.0.b.node", "rack1/leaf2");
+	has_int(json, "data.links.0.b.port", 8);
+	has_str(json, "data.links.0.state", "down");
+	assert_true(json_is_true(at(json, "data.links.0.lost")));
+	has_str(json, "data.links.2.b.node", "0x0000000000001005");
+	has_int(json, "data.links.2.b.port", 1);
+	json_decref(json);
+	json = ask("{\"command\":\"show links\",\"args\":{\"slow\":true}}");
+	has_int(json, "data.summary.lost", 0);
+	json_decref(json);
 }
 
 static void
@@ -92,6 +138,23 @@ test_nodes(void **state)
 	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"0x2002\"}}");
 	has_str(json, "data.nodes.0.name", "gpu-2");
 	json_decref(json);
+	/* Words are understood as in path, and of names all that match are taken. */
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"GPU-3\"}}");
+	has_int(json, "data.matched", 1);
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"gpu\"}}");
+	has_int(json, "data.matched", 4);
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"spine\"}}");
+	has_int(json, "data.matched", 2);
+	json_decref(json);
+	json = ask("{\"command\":\"show nodes\",\"args\":{\"filter\":\"/nothing/\"}}");
+	has_int(json, "data.matched", 0);
+	json_decref(json);
+	refused("{\"command\":\"show nodes\",\"args\":{\"filter\":\"gpu-9\"}}", 1,
+		"no node matches \"gpu-9\"");
+	refused("{\"command\":\"show nodes\",\"args\":{\"filter\":\"gpu-1/1\"}}", 1,
+		"no node matches \"gpu-1/1\"");
 	json = ask("{\"command\":\"show switches\",\"args\":{\"filter\":\"rack1/leaf1\"}}");
 	has_int(json, "data.matched", 1);
 	has_int(json, "data.switches.0.cabled", 4);
@@ -124,6 +187,11 @@ test_ports(void **state)
 	has_int(json, "data.shown", 4 + 4 * 8);
 	has_int(json, "data.summary.cabled", 16);
 	json_decref(json);
+	json = ask("{\"command\":\"show ports\",\"args\":{\"filter\":\"rack1/leaf1/5\"}}");
+	has_int(json, "data.shown", 1);
+	has_int(json, "data.ports.0.port", 5);
+	json_decref(json);
+	refused("{\"command\":\"show ports\",\"args\":{\"filter\":\"gpu-1/2\"}}", 1, "no port 2");
 	json = ask("{\"command\":\"show ports\",\"args\":{\"slow\":true}}");
 	has_int(json, "data.shown", 2);
 	json_decref(json);
@@ -149,6 +217,10 @@ test_links(void **state)
 	json = ask("{\"command\":\"show links\",\"args\":{\"down\":true}}");
 	has_int(json, "data.shown", 1);
 	has_str(json, "data.links.0.state", "init");
+	json_decref(json);
+	json = ask("{\"command\":\"show links\",\"args\":{\"filter\":\"rack1/leaf1/1\"}}");
+	has_int(json, "data.shown", 1);
+	has_int(json, "data.links.0.a.port", 1);
 	json_decref(json);
 }
 
@@ -253,6 +325,10 @@ test_path_refused(void **state)
 		"no port 2");
 	refused("{\"command\":\"path\",\"args\":{\"source\":\"10\",\"destination\":\"3\"}}", 1,
 		"10");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"rack1/leaf1/3\",\"destination\":\"3\"}"
+		"}", 2, "rack1/leaf1 is a switch");
+	refused("{\"command\":\"show routes\",\"args\":{\"node\":\"rack1/leaf1/3\"}}", 2,
+		"rack1/leaf1 is a switch");
 	/* A hole on the way. */
 	p->rows[1]->port[14] = LFT_NO_PORT;
 	refused("{\"command\":\"path\",\"args\":{\"source\":\"11\",\"destination\":\"14\"}}", 1,
@@ -260,7 +336,7 @@ test_path_refused(void **state)
 	plan_unref(h.plan);
 	h.plan = NULL;
 	refused("{\"command\":\"path\",\"args\":{\"source\":\"11\",\"destination\":\"14\"}}", 1,
-		"routed yet");
+		"subnet one has no proved routing: up: gpu-4/1 keeps");
 }
 
 static void
@@ -425,7 +501,7 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_status), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
+		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
 		T(test_cut), T(test_routes), T(test_path), T(test_path_refused), T(test_check),
 		T(test_check_in_turn), T(test_events), T(test_topology), T(test_reroute),
 		T(test_reload),
