@@ -10,6 +10,7 @@ routing_src := \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
+	routing/roots.c \
 	routing/updn.c
 routing_public := routing/check.h routing/engine.h
 routing_pkgs :=

@@ -2,6 +2,7 @@
 #include "routing/minhop.h"
 #include <string.h>
 #include "routing/ranks.h"
+#include "routing/roots.h"
 #include "sm/base/mem.h"
 
 /*
@@ -86,6 +87,7 @@ minhop_route(const struct engine_input *in, struct engine_output *out, struct er
 	if (rc == 0) {
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
+		out->lanes = roots_record(in);
 	}
 	ranks_free(&r);
 	mem_free(m.to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/ranks.h"
-#include <stdio.h>
 #include <string.h>
 #include "routing/levels.h"
+#include "routing/roots.h"
 #include "sm/base/mem.h"
 
 /*
@@ -14,55 +14,11 @@
  * that is one leaf, below all roots; other leaves' paths among each other do not change by that.
  *
  * Ranks live in the plan and are inherited by GUID: a switch that was there keeps its place as long
- * as there is one top, a new one gets the rank of those whose place in the tree is the same.
+ * as there is one top, a new one gets the rank of those whose place in the tree is the same. Other
+ * roots in the configuration end that, and so does a fault after which the inherited order could be
+ * used only by lifting more switches than a new one needs.
  */
 #define RANK_UNKNOWN UINT16_MAX
-
-/* Switch that a configured root GUID means: itself, or the one that the adapter hangs on. */
-static uint32_t
-root_switch(const struct fabric *f, uint64_t guid)
-{
-	uint32_t n = fabric_node_by_guid(f, guid);
-	uint32_t port = fabric_port_by_guid(f, guid);
-
-	if (n == FABRIC_NONE && port != FABRIC_NONE)
-		n = f->ports[port].node;
-	if (n == FABRIC_NONE)
-		return FABRIC_NONE;
-	for (unsigned i = 0; i <= f->nodes[n].nports && f->nodes[n].sw == FABRIC_NONE; i++) {
-		const struct fabric_port *p = fabric_port_at(f, n, i);
-
-		if (p->peer != FABRIC_NONE && f->nodes[f->ports[p->peer].node].sw != FABRIC_NONE)
-			return f->nodes[f->ports[p->peer].node].sw;
-	}
-	return f->nodes[n].sw;
-}
-
-/* Mark the roots; ERR_NOT_FOUND if roots are configured and none of them is there. */
-static int
-find_roots(const struct engine_input *in, uint8_t *root, uint32_t *nroots, struct error *e)
-{
-	const struct engine_options *o = in->options;
-	char guid[GUID_TEXT_SIZE];
-
-	*nroots = 0;
-	if (!o || !o->nroots) {
-		*nroots = levels_roots(in->fabric, root);
-		return 0;
-	}
-	for (unsigned i = 0; i < o->nroots; i++) {
-		uint32_t sw = root_switch(in->fabric, o->roots[i]);
-
-		if (sw == FABRIC_NONE || root[sw])
-			continue;
-		root[sw] = 1;
-		(*nroots)++;
-	}
-	if (*nroots)
-		return 0;
-	return error_set(e, ERR_NOT_FOUND, "none of the %u configured roots is in the fabric, "
-			 "the first is %s", o->nroots, guid_text(guid, o->roots[0]));
-}
 
 /* Ranks by distance from the roots; parts of the fabric without one hang on their first switch. */
 static void
@@ -97,28 +53,6 @@ previous_ranks(const struct engine_input *in, uint16_t *rank)
 		rank[sw] = old == FABRIC_NONE ? RANK_UNKNOWN : prev->ranks[old];
 	}
 	return true;
-}
-
-/* Do configured roots still stand together, and alone, in the previous order? If not, they were
- * changed, and the order starts afresh. */
-static bool
-roots_kept(const struct engine_input *in, const uint8_t *root, const uint16_t *old)
-{
-	uint16_t level = RANK_UNKNOWN;
-
-	if (!in->options || !in->options->nroots)
-		return true;
-	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++) {
-		if (!root[sw] || old[sw] == RANK_UNKNOWN)
-			continue;
-		if (level != RANK_UNKNOWN && old[sw] != level)
-			return false;
-		level = old[sw];
-	}
-	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
-		if (old[sw] == level && level != RANK_UNKNOWN && !root[sw])
-			return false;
-	return level != RANK_UNKNOWN;
 }
 
 /* The previous rank that most switches of one fresh rank hold; else one more than that of the
@@ -163,25 +97,6 @@ check_ranks(const struct fabric *f, const uint16_t *rank, struct error *e)
 					 "order of switches, which ends at %u",
 					 fabric_switch_node(f, sw)->name, rank[sw], RANKS_MAX);
 	return 0;
-}
-
-static int
-choose_ranks(const struct engine_input *in, uint16_t *rank, uint32_t *nroots, struct error *e)
-{
-	uint32_t n = in->fabric->nswitches;
-	uint8_t *root = mem_array(n, 1);
-	uint16_t *old = mem_array(n, sizeof(*old));
-	int rc = find_roots(in, root, nroots, e);
-
-	if (rc == 0)
-		rank_from_roots(in->fabric, root, rank);
-	if (rc == 0 && previous_ranks(in, old) && roots_kept(in, root, old))
-		inherit_ranks(n, old, rank);
-	if (rc == 0)
-		rc = check_ranks(in->fabric, rank, e);
-	mem_free(root);
-	mem_free(old);
-	return rc;
 }
 
 /* Switches from the top down: a counting sort by rank keeps the order of GUIDs. */
@@ -299,17 +214,17 @@ lift(const struct ranks *r, uint32_t top, uint32_t *queue)
 	mem_free(rank);
 }
 
-/* Lift switches until each connected part has one top. */
+/* Lift switches until each connected part has one top; *nlifted: how many it took. */
 static int
-join_tops(const struct ranks *r, uint32_t *lifted, uint32_t *nlifted, struct error *e)
+join_tops(const struct ranks *r, uint32_t *nlifted, struct error *e)
 {
 	uint32_t n = r->f->nswitches;
 	struct tops t = {
 		.order = mem_array(n, sizeof(*t.order)), .number = mem_array(n, sizeof(*t.number)),
 	};
-	int rc = 0;
+	int rc = check_ranks(r->f, r->rank, e);
 
-	for (*nlifted = 0;; (*nlifted)++) {
+	for (*nlifted = 0; rc == 0; (*nlifted)++) {
 		uint32_t next;
 
 		collect_tops(r, &t, number_tops(r, &t));
@@ -318,38 +233,37 @@ join_tops(const struct ranks *r, uint32_t *lifted, uint32_t *nlifted, struct err
 		if (next == FABRIC_NONE)
 			break;
 		lift(r, next, t.order);
-		if (*nlifted == 0)
-			*lifted = next;
 		rc = check_ranks(r->f, r->rank, e);
-		if (rc)
-			break;
 	}
 	mem_free(t.order);
 	mem_free(t.number);
 	return rc;
 }
 
-/* What stands on top, for people. */
-static void
-describe(const struct ranks *r, uint32_t nroots, uint32_t lifted, uint32_t nlifted, char *note,
-	 size_t size)
+/* r->rank holds fresh ranks. Carry the previous order on instead, unless that would need more
+ * switches lifted than a new one does: then what it was good for is gone. */
+static int
+settle_ranks(const struct engine_input *in, struct ranks *r, struct error *e)
 {
-	uint32_t top = 0;
-	char guid[GUID_TEXT_SIZE], more[32] = "";
+	uint32_t n = r->f->nswitches, nkept = UINT32_MAX, nfresh = 0;
+	struct ranks kept = { .f = r->f, .rank = mem_array(n, sizeof(*kept.rank)) };
+	uint16_t *old = mem_array(n, sizeof(*old));
+	int rc;
 
-	for (uint32_t sw = 1; sw < r->f->nswitches; sw++)
-		if (ranks_up(r, top, sw))
-			top = sw;
-	if (nlifted)
-		top = lifted;
-	if (nlifted > 1)
-		snprintf(more, sizeof(more), " and %u more", nlifted - 1);
-	if (r->f->nswitches)
-		snprintf(note, size, "%u root%s, %.100s (%s)%s %s on top", nroots,
-			 nroots == 1 ? "" : "s",
-			 fabric_switch_node(r->f, top)->name,
-			 guid_text(guid, fabric_switch_node(r->f, top)->guid), more,
-			 nlifted ? "ranked" : "stands");
+	if (previous_ranks(in, old) && !roots_changed(in)) {
+		memcpy(kept.rank, r->rank, n * sizeof(*kept.rank));
+		inherit_ranks(n, old, kept.rank);
+		if (join_tops(&kept, &nkept, e))
+			nkept = UINT32_MAX;
+	}
+	rc = nkept ? join_tops(r, &nfresh, e) : 0;
+	if (nkept != UINT32_MAX && (rc || nkept <= nfresh)) {
+		memcpy(r->rank, kept.rank, n * sizeof(*r->rank));
+		rc = 0;
+	}
+	mem_free(kept.rank);
+	mem_free(old);
+	return rc;
 }
 
 /* Trees are built many times: let each look at edges of one direction only. */
@@ -378,19 +292,22 @@ int
 ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t size,
 	     struct error *e)
 {
-	uint32_t nroots, lifted = 0, nlifted;
+	struct roots roots;
 	int rc;
 
 	*r = (struct ranks){ .f = in->fabric };
 	r->rank = mem_array(r->f->nswitches, sizeof(*r->rank));
-	rc = choose_ranks(in, r->rank, &nroots, e);
-	if (rc == 0)
-		rc = join_tops(r, &lifted, &nlifted, e);
-	if (rc)
-		return rc;
-	describe(r, nroots, lifted, nlifted, note, size);
-	split_edges(r);
-	return 0;
+	rc = roots_find(in, &roots, e);
+	if (rc == 0) {
+		rank_from_roots(in->fabric, roots.mark, r->rank);
+		rc = settle_ranks(in, r, e);
+	}
+	if (rc == 0) {
+		roots_describe(in, &roots, r, note, size);
+		split_edges(r);
+	}
+	roots_free(&roots);
+	return rc;
 }
 
 void

@@ -2,6 +2,7 @@
 #include "routing/updn.h"
 #include <string.h>
 #include "routing/ranks.h"
+#include "routing/roots.h"
 #include "sm/base/mem.h"
 
 /*
@@ -124,6 +125,7 @@ updn_route(const struct engine_input *in, struct engine_output *out, struct erro
 		trees.hosts_arg = trees.switches_arg = &r;
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
+		out->lanes = roots_record(in);
 	}
 	ranks_free(&r);
 	return rc;

@@ -1,4 +1,4 @@
-unit_tests += test_fabric test_plan test_check test_engines
+unit_tests += test_fabric test_plan test_check test_engines test_roots
 tsan_tests += test_engines test_check
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
@@ -6,6 +6,8 @@ test_plan_libs := fabric sim text wire base
 test_plan_extra := -lcmocka
 test_engines_libs := routing fabric sim text wire base
 test_engines_extra := -lcmocka
+test_roots_libs := routing fabric sim text wire base
+test_roots_extra := -lcmocka
 test_check_libs := routing fabric sim text wire base
 test_check_extra := -lcmocka
 
