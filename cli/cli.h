@@ -57,7 +57,7 @@ struct cli_command {
 
 struct cli {
 	const struct cli_command *command;	/* NULL: none was named */
-	const char *group;	/* "show", if that was all that was said; NULL */
+	const char *group;	/* "show", where no command of it was named; NULL */
 	const char *socket;	/* path */
 	const char *subnet;	/* --subnet; NULL */
 	const char *output;	/* -o; NULL */

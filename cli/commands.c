@@ -132,7 +132,7 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "[FILTER] [--type TYPE] [--down] [--slow] [--all]",
 		.help = "links by state and speed, with both their ends",
 		.more = FILTERS PORTS "A link is shown if either end matches.\n"
-			"A lost link was up earlier in this run, and now one of its ends has no peer.\n"
+			"A lost link was there earlier in this run: a port has no peer any more.\n"
 			CUT
 			"what is lost or not active, runs slower than most links of its kind (to\n"
 			"hosts, between switches), or refuses what is set.\n",
@@ -161,8 +161,9 @@ const struct cli_command cli_commands[] = {
 		.name = "show events",
 		.synopsis = "[--last N | --after N] [--type TYPE] [--level LEVEL] [--follow]",
 		.help = "what happened",
-		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up, link-down,\n"
-			"silent, duplicate, refused, routed, fallback, unrouted, trap or config.\n"
+		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
+			"link-down, silent, duplicate, refused, routed, fallback, unrouted,\n"
+			"trap or config.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",
@@ -180,9 +181,10 @@ const struct cli_command cli_commands[] = {
 		.name = "path",
 		.synopsis = "SRC DST",
 		.help = "every hop from one place to another: node, ports, SL, VL",
-		.more = "SRC and DST are each a NODE, or NODE/NUMBER, a port of a host. NODE is, in\n"
-			"this order: a name, a GUID of a node or port, a LID, a name without regard\n"
-			"to case, the beginning of a name. Where several match they are listed.\n",
+		.more = "SRC and DST are each a NODE, or NODE/NUMBER, a port of a host. NODE is,\n"
+			"in this order: a name, a GUID of a node or port, a LID, a name without\n"
+			"regard to case, the beginning of a name. Where several match they are\n"
+			"listed.\n",
 		.words = { "source", "destination" },
 		.need = 2,
 		.doing = "asking",
@@ -200,8 +202,8 @@ const struct cli_command cli_commands[] = {
 		.name = "reroute",
 		.synopsis = "[--engine NAME] [--full] [--dry-run]",
 		.help = "compute the routing anew and program what differs",
-		.more = "An engine given here stays until weft reroute without one, until a reload\n"
-			"changes the configured engines, or until the daemon ends.\n",
+		.more = "An engine given here stays until weft reroute without one, until a\n"
+			"reload changes the configured engines, or until the daemon ends.\n",
 		.options = reroute_options,
 		.doing = "routing",
 		.print = print_reroute,

@@ -426,7 +426,7 @@ options_parse(struct cli *c, int argc, char **argv)
 		memmove(w.word, w.word + 1, --w.len * sizeof(w.word[0]));
 	}
 	c->command = w.len ? find_command(&w, &used) : NULL;
-	c->group = w.len == 1 && strcmp(w.word[0], "show") == 0 ? w.word[0] : NULL;
+	c->group = w.len && !c->command && strcmp(w.word[0], "show") == 0 ? w.word[0] : NULL;
 	if (w.len && !c->command && !c->group)
 		return unknown_command(c, &w);
 	ret = apply_options(c, argc, argv);
@@ -478,7 +478,8 @@ help_group(const char *group, FILE *out)
 	fprintf(out, "usage: weft %s WHAT ...\n\n", group);
 	for (const struct cli_command *k = cli_commands; k->name; k++) {
 		if (strncmp(k->name, group, len) == 0 && k->name[len] == ' ')
-			fprintf(out, "  weft %s %s\n      %s\n", k->name, k->synopsis, k->help);
+			fprintf(out, "  weft %s%s%s\n      %s\n", k->name,
+				k->synopsis[0] ? " " : "", k->synopsis, k->help);
 	}
 	fprintf(out, "\nweft %s WHAT --help tells more.\n\nFor all commands:\n", group);
 	help_options(globals, out);

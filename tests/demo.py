@@ -29,7 +29,7 @@ def demo():
         net = fabrics.fabric("ft3-8", tmp)
         print("$ ibsim fabric")
         with Lab(net) as lab:
-            m = Weftd(lab)
+            m = Weftd(lab, engines="updn, minhop")
             print("$ weftd -c weft.yaml")
             p = m.start()
             print("$ weft wait", flush=True)

@@ -345,6 +345,7 @@ links_row(struct listing *l, struct json *j, uint32_t i)
 	const struct fabric *f = l->plan->fabric;
 	const struct fabric_port *p = &f->ports[i];
 	bool lost = p->peer == FABRIC_NONE;
+	struct fabric_port gone = *p;
 
 	jw_object(j, NULL);
 	put_port(j, "a", f, i);
@@ -352,7 +353,10 @@ links_row(struct listing *l, struct json *j, uint32_t i)
 		put_lost_end(j, f, p);
 	else
 		put_port(j, "b", f, p->peer);
-	put_link_state(l, j, p, lost ? PORT_DOWN : link_state(f, p));
+	/* What a port without a cable keeps of its last link is nothing of this one. */
+	gone.rate_mbps = 0;
+	gone.neighbor_mtu = gone.op_vls = 0;
+	put_link_state(l, j, lost ? &gone : p, lost ? PORT_DOWN : link_state(f, p));
 	jw_bool(j, "lost", lost);
 	jw_end(j);
 }

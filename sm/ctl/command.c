@@ -170,8 +170,8 @@ fail_which_subnet(struct ctl_req *r, const char *name)
 	if (!r->host->nsubnets)
 		req_fail(r, EXIT_REFUSED, "no subnet is configured");
 	else if (name)
-		req_fail(r, EXIT_REFUSED, "there is no subnet \"%.100s\"; the subnet%s: %.300s", name,
-			 r->host->nsubnets == 1 ? " is" : "s are", names.data);
+		req_fail(r, EXIT_REFUSED, "there is no subnet \"%.100s\"; the subnet%s: %.300s",
+			 name, r->host->nsubnets == 1 ? " is" : "s are", names.data);
 	else
 		req_fail(r, EXIT_USAGE, "there are %u subnets, say which one by --subnet: %.300s",
 			 r->host->nsubnets, names.data);

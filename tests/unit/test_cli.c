@@ -197,6 +197,7 @@ test_cli_fails(void **state)
 	(void)state;
 	weft_says("frobnicate", 2, "", "unknown command");
 	weft_says("show nods", 2, "", "\"nodes\"");
+	weft_says("show fabrication", 2, "", "\"fabrication\"; see weft show --help");
 	/* A short word is no other short word. */
 	weft_says("who", 2, "", "\"who\"; see weft --help");
 	weft_says("sho nodes", 2, "", "did you mean \"show\"?");
@@ -251,8 +252,8 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_cli), T(test_cli_order), T(test_cli_stale), T(test_cli_json), T(test_cli_fails),
-		T(test_cli_words),
+		T(test_cli), T(test_cli_order), T(test_cli_stale), T(test_cli_json),
+		T(test_cli_fails), T(test_cli_words),
 	};
 
 	alarm(120);

@@ -325,8 +325,8 @@ test_path_refused(void **state)
 		"no port 2");
 	refused("{\"command\":\"path\",\"args\":{\"source\":\"10\",\"destination\":\"3\"}}", 1,
 		"10");
-	refused("{\"command\":\"path\",\"args\":{\"source\":\"rack1/leaf1/3\",\"destination\":\"3\"}"
-		"}", 2, "rack1/leaf1 is a switch");
+	refused("{\"command\":\"path\",\"args\":{\"source\":\"rack1/leaf1/3\","
+		"\"destination\":\"3\"}}", 2, "rack1/leaf1 is a switch");
 	refused("{\"command\":\"show routes\",\"args\":{\"node\":\"rack1/leaf1/3\"}}", 2,
 		"rack1/leaf1 is a switch");
 	/* A hole on the way. */
@@ -501,9 +501,9 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports), T(test_links),
-		T(test_cut), T(test_routes), T(test_path), T(test_path_refused), T(test_check),
-		T(test_check_in_turn), T(test_events), T(test_topology), T(test_reroute),
+		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports),
+		T(test_links), T(test_cut), T(test_routes), T(test_path), T(test_path_refused),
+		T(test_check), T(test_check_in_turn), T(test_events), T(test_topology), T(test_reroute),
 		T(test_reload),
 	};
 
