@@ -4,9 +4,8 @@
  * wanted next.
  *
  * A NodeInfo from behind a port either joins the port to a device that is known, or makes a new one
- * (found). Two places that claim one GUID: the rival that was there first is probed again, and if
- * it still is who it was, the newcomer is kept out and both routes are told (verify_rival). A port
- * that is up is probed, a port that went down loses its cable and its far end is read.
+ * (sweep_found); who has the right to a GUID that is claimed in two places is seen to in claims.c.
+ * A port that is up is probed, a port that went down loses its cable and its far end is read.
  */
 #include "sm/core/sweep_i.h"
 
@@ -17,55 +16,10 @@
  * Reaching devices.
  */
 
-/* Two devices have the GUID of this switch. What its neighbours told of its cables may be about
- * either of them: it has to find them all by itself. */
-static void
-dispute(struct subnet *s, struct device *d)
+void
+sweep_probe_failed(struct subnet *s, struct live_port *p)
 {
-	if (d->info.node_type != NODE_SWITCH || d->disputed_sweep == s->sweep.id)
-		return;
-	d->disputed_sweep = s->sweep.id;
-	for (unsigned n = 1; n <= d->info.num_ports; n++) {
-		struct live_port *p = &d->ports[n];
-
-		if (!p->peer || p->far_sweep == s->sweep.id)
-			continue;
-		p->flags |= LIVE_PORT_VERIFYING;
-		sweep_probe(s, p);
-	}
-}
-
-/* The device behind p has the GUID of the one that `first` belongs to or leads to: left out. */
-static void
-duplicate(struct subnet *s, struct live_port *p, const struct live_port *first)
-{
-	struct device *d = topo_find(&s->topo, p->far_guid);
-	uint8_t path[SMP_MAX_HOPS + 1];
-	char here[PATH_TEXT_SIZE], there[PATH_TEXT_SIZE], guid[GUID_TEXT_SIZE];
-	int hops = topo_path(&s->topo, p->device, p->number, path);
-
-	if (hops >= 0 && hops < SMP_MAX_HOPS)
-		path[++hops] = p->number;
-	path_text(here, path, hops < 0 ? 0 : (unsigned)hops);
-	hops = first ? topo_path(&s->topo, first->device, first->number, path) : -1;
-	path_text(there, path, hops < 0 ? 0 : (unsigned)hops);
-	topo_unlink(&s->topo, p);
-	if (d)
-		dispute(s, d);
-	if (p->flags & LIVE_PORT_DUPLICATE)
-		return;
-	p->flags |= LIVE_PORT_DUPLICATE;
-	subnet_event(s, EVENT_DUPLICATE, LOG_L_ERROR, p->far_guid, p->far_port,
-		     "two devices claim GUID %s: the one at path %s (port %u) is kept, the one at "
-		     "path %s is left out; give one of them another GUID",
-		     guid_text(guid, p->far_guid), there, first ? first->number : 0, here);
-}
-
-/* Nobody is known behind the port though its cable is up: it is asked again after a while. */
-static void
-probe_failed(struct subnet *s, struct live_port *p)
-{
-	p->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
+	claims_close(p);
 	p->flags |= LIVE_PORT_UNANSWERED;
 	if (p->probe_failures < 255)
 		p->probe_failures++;
@@ -112,35 +66,12 @@ static bool
 node_info_sane(const struct nodeinfo *ni)
 {
 	return ni->node_guid && ni->node_type >= NODE_CA && ni->node_type <= NODE_ROUTER &&
-	       ni->num_ports >= 1 && ni->num_ports <= 254 && ni->local_port <= ni->num_ports;
+	       ni->num_ports >= 1 && ni->num_ports <= 254 && ni->local_port <= ni->num_ports &&
+	       (ni->node_type == NODE_SWITCH || (ni->local_port && ni->port_guid));
 }
 
-static bool
-same_device(const struct device *d, const struct nodeinfo *ni)
-{
-	return d->info.node_type == ni->node_type && d->info.num_ports == ni->num_ports &&
-	       d->info.system_guid == ni->system_guid;
-}
-
-/* The port of another CA that holds this port GUID already, or NULL. */
-static struct live_port *
-port_guid_owner(struct subnet *s, const struct device *d, const struct nodeinfo *ni)
-{
-	uint32_t i = map_get(&s->topo.by_port_guid, ni->port_guid);
-
-	if (i == MAP_NONE || !ni->port_guid)
-		return NULL;
-	for (unsigned n = 1; n <= s->topo.table[i]->info.num_ports; n++) {
-		struct live_port *q = &s->topo.table[i]->ports[n];
-
-		if (q->guid == ni->port_guid && (q->device != d || n != ni->local_port))
-			return q;
-	}
-	return NULL;
-}
-
-static void
-join(struct subnet *s, struct live_port *p, struct live_port *q, const struct nodeinfo *ni)
+void
+sweep_join(struct subnet *s, struct live_port *p, struct live_port *q, const struct nodeinfo *ni)
 {
 	struct device *d = q->device;
 
@@ -149,11 +80,13 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 	topo_link(&s->topo, p, q);
 	p->link_sweep = q->link_sweep = s->sweep.id;
 	p->probe_failures = 0;
-	p->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
-	q->flags &= (uint16_t)~(LIVE_PORT_DUPLICATE | LIVE_PORT_UNANSWERED);
+	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_TOO_FAR);
+	q->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_TOO_FAR);
+	claims_close(p);
+	claims_close(q);
 	if (d->info.node_type != NODE_SWITCH && q->guid != ni->port_guid) {
-		q->guid = ni->port_guid;
-		map_set(&s->topo.by_port_guid, q->guid, d->index);
+		topo_set_port_guid(&s->topo, q, ni->port_guid);
+		s->sweep.changed = true;
 	}
 	reach(s, d, p, q->number);
 	/* The link is new: so may be all that the far end holds. */
@@ -161,171 +94,48 @@ join(struct subnet *s, struct live_port *p, struct live_port *q, const struct no
 		sweep_want_switch(s, d);
 }
 
-/* What is behind v decides whether p's claim is right; a probe under way is as good. */
-static void
-verify(struct subnet *s, struct live_port *p, struct live_port *v)
-{
-	v->verify = p;
-	v->verified_sweep = s->sweep.id;
-	v->flags |= LIVE_PORT_VERIFYING;
-	sweep_probe(s, v);
-}
-
-/*
- * Port `p` says that its far end is port q, which is joined elsewhere. Probe that other cable
- * again, from an end that can: whoever is behind it decides.
- */
-static bool
-verify_rival(struct subnet *s, struct live_port *p, struct live_port *q)
-{
-	struct live_port *rival = live_peer(q);
-	struct live_port *v = sweep_may_probe(s, rival) ? rival : q;
-
-	/* Once a sweep: devices that answer otherwise each time must not keep it from ending. */
-	if (!sweep_may_probe(s, v) || v->verify || v->verified_sweep == s->sweep.id)
-		return false;
-	verify(s, p, v);
-	return true;
-}
-
-/*
- * Port p itself finds q behind it, but in this sweep another port has said that its far end is p:
- * the cable moved, or two devices have the GUID of p's. Ask that other port again.
- */
-static void
-doubt_claim(struct subnet *s, struct live_port *p, const struct live_port *q)
-{
-	struct live_port *other = live_peer(p);
-
-	if (!other || other == q || p->link_sweep != s->sweep.id)
-		return;
-	topo_unlink(&s->topo, p);
-	if (sweep_may_probe(s, other))
-		sweep_probe(s, other);
-}
-
-/* The device that answered behind p, known or new; NULL if it is left out. */
+/* The device that answered behind p and that nobody else claims to be, known or new. */
 static struct device *
-device_behind(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
+device_behind(struct subnet *s, const struct nodeinfo *ni)
 {
 	struct device *d = topo_find(&s->topo, ni->node_guid);
-	struct live_port *owner;
 
-	if (!node_info_sane(ni) || (ni->node_type != NODE_SWITCH && !ni->local_port)) {
-		log_limited(&s->limit_device, LOG_L_WARNING, "a device behind port %u of "
-			    "0x%016llx answers NodeInfo with impossible values: left out",
-			    p->number, (unsigned long long)p->device->guid);
-		probe_failed(s, p);
-		return NULL;
-	}
-	if (ni->node_type != NODE_SWITCH && (owner = port_guid_owner(s, d, ni)) &&
-	    owner->peer && owner->link_sweep == s->sweep.id) {
-		duplicate(s, p, owner);
-		return NULL;
-	}
-	if (d && same_device(d, ni))
+	if (d && sweep_same_device(d, ni))
 		return d;
-	/* Not who it was. If nobody has answered for the old one it was exchanged. */
-	if (d && (d->seen_sweep == s->sweep.id || d == s->topo.own || d->inflight)) {
-		duplicate(s, p, &d->ports[d->info.node_type == NODE_SWITCH ? 0 : 1]);
-		return NULL;
-	}
-	if (d)
-		topo_remove(&s->topo, s->transact, d);
 	s->sweep.changed = true;
+	/* Not who it was, and it has no other cable: it was exchanged. */
+	if (d) {
+		sweep_drop_device(s, d);
+		topo_remove(&s->topo, s->transact, d);
+	}
 	return topo_add(&s->topo, ni);
 }
 
-/*
- * Port p says that q is at its far end, and q is no other's. True if that is to be believed: q has
- * not found another behind itself in this sweep, and need not be asked.
- */
-static bool
-believable(struct subnet *s, struct live_port *p, struct live_port *q)
+void
+sweep_found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
 {
-	struct device *d = q->device;
-
-	if (live_peer(q) == p || !sweep_may_probe(s, q))
-		return true;
-	if (q->far_sweep == s->sweep.id) {
-		if (q->far_guid == p->device->guid && q->far_port == p->number)
-			return true;
-		duplicate(s, p, q);
-		return false;
-	}
-	if (q->read_sweep == s->sweep.id && !live_port_up(q)) {
-		/* It was down when it was read: it came up since, and then finds us by itself, or
-		 * it is not the one that answered. */
-		probe_failed(s, p);
-		bits_set(&d->read, q->number);
-		sweep_device_ready(s, d);
-		return false;
-	}
-	/* A switch cabled to itself is rarer than two of one GUID. */
-	if (d != p->device && d->disputed_sweep != s->sweep.id)
-		return true;
-	if (q->verify || q->verified_sweep == s->sweep.id) {
-		probe_failed(s, p);
-		return false;
-	}
-	verify(s, p, q);
-	return false;
-}
-
-static void
-found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni)
-{
-	struct device *d;
 	struct live_port *q;
+	uint64_t guid;
 
 	p->far_sweep = s->sweep.id;
 	p->far_guid = ni->node_guid;
 	p->far_port = ni->local_port;
-	d = device_behind(s, p, ni);
-	if (!d)
-		return;
-	q = &d->ports[ni->local_port];
-	if (q == p) {
-		/* A port cannot be its own far end: another switch with our neighbour's GUID. */
-		duplicate(s, p, p);
+	if (!node_info_sane(ni)) {
+		log_limited(&s->limit_device, LOG_L_WARNING, "a device behind port %u of "
+			    "0x%016llx answers NodeInfo with impossible values: left out",
+			    p->number, (unsigned long long)p->device->guid);
+		sweep_probe_failed(s, p);
 		return;
 	}
-	doubt_claim(s, p, q);
-	if (q->peer && live_peer(q) != p &&
-	    (q->link_sweep == s->sweep.id || s->sweep.kind != SWEEP_HEAVY)) {
-		if (!verify_rival(s, p, q))
-			duplicate(s, p, live_peer(q));
+	q = claims_holder(s, p, ni, &guid);
+	if (q) {
+		claims_challenge(s, p, q, guid);
 		return;
 	}
-	if (believable(s, p, q))
-		join(s, p, q, ni);
-}
-
-/* The cable that was there first has answered (`ni`), or not (NULL). */
-static void
-verified(struct subnet *s, struct live_port *v, const struct nodeinfo *ni)
-{
-	struct live_port *claimant = v->verify, *peer = live_peer(v);
-
-	v->verify = NULL;
-	if (peer && ni && peer->device->guid == ni->node_guid && peer->number == ni->local_port) {
-		/* It still is who it was: the claim is a second device of one GUID, unless the two
-		 * have been joined meanwhile. */
-		v->far_sweep = s->sweep.id;
-		v->far_guid = ni->node_guid;
-		v->far_port = ni->local_port;
-		if (peer != claimant)
-			duplicate(s, claimant, v);
-		return;
-	}
-	topo_unlink(&s->topo, v);
-	s->sweep.changed = true;
-	if (ni)
-		found(s, v, ni);
-	else
-		probe_failed(s, v);
-	claimant->flags &= (uint16_t)~LIVE_PORT_DUPLICATE;
-	sweep_probe(s, claimant);
+	q = &device_behind(s, ni)->ports[ni->local_port];
+	claims_doubt(s, p, q);
+	if (claims_believable(s, p, q))
+		sweep_join(s, p, q, ni);
 }
 
 /*
@@ -342,12 +152,14 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 		nodeinfo_decode(&ni, res->data);
 		p->flags &= (uint16_t)~LIVE_PORT_UNANSWERED;
 	}
-	if (p->verify) {
-		verified(s, p, answered ? &ni : NULL);
+	if (res->error == ERR_CLOSED) {
+		claims_undecided(s, p);		/* the device is being removed */
+	} else if (p->flags & LIVE_PORT_JUDGE) {
+		claims_judged(s, p, answered ? &ni : NULL);
 	} else if (answered) {
-		found(s, p, &ni);
+		sweep_found(s, p, &ni);
 	} else {
-		probe_failed(s, p);
+		sweep_probe_failed(s, p);
 		/* The cable is up: what was known of it stays until a port says otherwise. */
 		if (p->peer)
 			p->link_sweep = live_peer(p)->link_sweep = s->sweep.id;
@@ -414,7 +226,8 @@ port_down(struct subnet *s, struct live_port *p)
 {
 	struct live_port *peer = live_peer(p);
 
-	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE | LIVE_PORT_STUCK);
+	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_STUCK | LIVE_PORT_TOO_FAR);
+	claims_close(p);
 	p->probe_failures = 0;
 	p->stubborn = 0;
 	if (!peer)
@@ -433,7 +246,8 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
 	bool bounced = p->info.state == PORT_INIT && old->state > PORT_INIT;
 	bool due = s->sweep.kind == SWEEP_HEAVY ||
-		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT;
+		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT ||
+		   p->flags & LIVE_PORT_DUPLICATE;
 
 	if (bounced && p->pkey0)
 		p->pkey0 = 0;
@@ -622,7 +436,7 @@ own_done(struct subnet *s, const struct transact_result *res)
 	nodeinfo_decode(&ni, res->data);
 	if (!node_info_sane(&ni))
 		return;
-	if (t->own && (t->own->guid != ni.node_guid || !same_device(t->own, &ni))) {
+	if (t->own && (t->own->guid != ni.node_guid || !sweep_same_device(t->own, &ni))) {
 		topo_cancel(t, s->transact);
 		list_each(it, &t->devices)
 			topo_remove(t, s->transact, list_entry(it, struct device, all));
@@ -635,8 +449,11 @@ own_done(struct subnet *s, const struct transact_result *res)
 	t->own->hops = 0;
 	t->own->path_version = t->path_version;
 	if (ni.node_type != NODE_SWITCH) {
-		t->own->ports[ni.local_port].guid = ni.port_guid;
-		map_set(&t->by_port_guid, ni.port_guid, t->own->index);
+		struct live_port *holder = topo_find_port(t, ni.port_guid);
+
+		if (holder && holder->device != t->own)
+			topo_unlink(t, holder);
+		topo_set_port_guid(t, &t->own->ports[ni.local_port], ni.port_guid);
 	}
 	reach(s, t->own, NULL, t->own_port);
 }
@@ -654,6 +471,8 @@ sweep_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	}
 	if (a->kind == AGENT_PROBE) {
 		probe_done(s, list_entry(a, struct live_port, probe), res);
+		if (res->error != ERR_CLOSED)
+			claims_probe_due(s);
 		return;
 	}
 	d = list_entry(a, struct device, agent);
@@ -670,4 +489,6 @@ sweep_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (sweep_device_wants(d) && !d->suspect)
 		transact_ready(s->transact, &d->agent.target);
 	sweep_device_settled(s, d);
+	if (res->error != ERR_CLOSED)
+		claims_probe_due(s);
 }

@@ -1,4 +1,5 @@
 core_src := \
+	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \
 	sm/core/lids.c \

@@ -26,6 +26,7 @@
 #define ROUNDS 16			/* of asking suspects again, while some of them answer */
 #define BACKOFF_FIRST SEC(10)
 #define BACKOFF_MAX SEC(600)
+#define PROBES_MAX 8			/* of one port in one sweep */
 
 static void
 level_open(struct subnet *s);
@@ -194,6 +195,17 @@ sweep_probe(struct subnet *s, struct live_port *p)
 {
 	if (p->flags & LIVE_PORT_PROBING)
 		return;
+	if (p->probe_sweep != s->sweep.id)
+		p->probes = 0;
+	p->probe_sweep = s->sweep.id;
+	if (p->probes == PROBES_MAX) {
+		/* Somebody else answers each time. */
+		p->flags &= (uint16_t)~LIVE_PORT_VERIFYING;
+		claims_undecided(s, p);
+		sweep_probe_failed(s, p);
+		return;
+	}
+	p->probes++;
 	p->flags |= LIVE_PORT_PROBING;
 	p->level = p->device->hops;
 	level_add(s, p->level);
@@ -207,9 +219,39 @@ static void
 probe_finish(struct subnet *s, struct live_port *p)
 {
 	list_remove(&p->wait);
-	p->verify = NULL;
 	p->flags &= (uint16_t)~(LIVE_PORT_PROBING | LIVE_PORT_VERIFYING);
+	claims_undecided(s, p);
 	sweep_level_done(s, p->level);
+}
+
+/* The port is up, but no directed route is long enough (IBA 14.2.2). */
+static void
+too_far(struct subnet *s, struct live_port *p)
+{
+	char text[DEVICE_TEXT_SIZE];
+	bool told = p->flags & LIVE_PORT_TOO_FAR;
+
+	p->flags |= LIVE_PORT_TOO_FAR;
+	if (told || p->peer)
+		return;
+	subnet_event(s, EVENT_SILENT, LOG_L_WARNING, p->device->guid, p->number,
+		     "what is behind port %u of %s is more than %u hops away from this subnet "
+		     "manager and cannot be configured: move the subnet manager towards the middle",
+		     p->number, device_text(text, p->device, s->env.names), SMP_MAX_HOPS);
+}
+
+void
+sweep_drop_device(struct subnet *s, struct device *d)
+{
+	device_forget_wants(d);
+	d->suspect = true;
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		struct live_port *p = &d->ports[n];
+
+		if (p->flags & LIVE_PORT_PROBING && !(p->flags & LIVE_PORT_PROBED))
+			probe_finish(s, p);
+	}
+	sweep_device_settled(s, d);
 }
 
 bool
@@ -300,23 +342,28 @@ static bool
 probe_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 {
 	bool confirmed = p->peer && p->link_sweep == s->sweep.id;
+	bool wanted = !confirmed && live_port_up(p);
 
 	if (!(p->flags & LIVE_PORT_PROBING) || p->flags & LIVE_PORT_PROBED)
 		return false;
-	if (!(p->flags & LIVE_PORT_VERIFYING) && (confirmed || !live_port_up(p))) {
+	if (p->flags & LIVE_PORT_VERIFYING)
+		wanted = p->read_sweep != s->sweep.id || live_port_up(p);
+	if (!wanted || !subnet_address(s, p->device, p->number, r)) {
+		probe_finish(s, p);
+		return false;
+	}
+	if (r->hops == SMP_MAX_HOPS) {
+		too_far(s, p);
 		probe_finish(s, p);
 		return false;
 	}
 	r->method = MAD_GET;
 	r->attr_id = ATTR_NODE_INFO;
-	if (!subnet_address(s, p->device, p->number, r) || r->hops == SMP_MAX_HOPS) {
-		probe_finish(s, p);
-		return false;
-	}
 	/* The path lies in the subnet's scratch space: one hop further, out of this port. */
 	((uint8_t *)(uintptr_t)r->path)[++r->hops] = p->number;
-	r->retries_less = p->probe_failures ? 15 : 0;
+	r->retries_less = p->flags & LIVE_PORT_UNANSWERED ? 15 : 0;
 	p->flags |= LIVE_PORT_PROBED;
+	p->flags &= (uint16_t)~LIVE_PORT_TOO_FAR;
 	return true;
 }
 
@@ -353,6 +400,18 @@ sweep_init(struct subnet *s)
 	transact_target_init(&s->own.target);
 }
 
+/* Whether it is time to see who is behind a port that is up. */
+static bool
+retry_is_due(const struct live_port *p, monotime now)
+{
+	if (p->flags & (LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE))
+		return now >= p->probe_after;
+	if (p->flags & LIVE_PORT_TOO_FAR)
+		return p->device->hops < SMP_MAX_HOPS;
+	return p->peer && p->peer->silent && p->peer->info.node_type != NODE_SWITCH &&
+	       now >= p->peer->retry_after;
+}
+
 /* Ports that are up with nobody known behind them, and silent devices whose time has come. */
 static void
 start_retries(struct subnet *s, struct device *d)
@@ -361,14 +420,9 @@ start_retries(struct subnet *s, struct device *d)
 
 	if (d->silent || d->info.node_type != NODE_SWITCH)
 		return;
-	for (unsigned n = 1; n <= d->info.num_ports; n++) {
-		struct live_port *p = &d->ports[n];
-		bool mute = p->peer && p->peer->silent && p->peer->info.node_type != NODE_SWITCH;
-
-		if (p->flags & LIVE_PORT_UNANSWERED ? now >= p->probe_after :
-		    mute && now >= p->peer->retry_after)
-			sweep_probe(s, p);
-	}
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (retry_is_due(&d->ports[n], now))
+			sweep_probe(s, &d->ports[n]);
 }
 
 static void
@@ -608,6 +662,7 @@ sweep_end(struct subnet *s)
 		forget_tables(s, d);
 	}
 	topo_make_paths(t, ++t->marks);
+	claims_sweep_ended(s);
 	subnet_sweep_done(s);
 }
 
@@ -616,6 +671,9 @@ sweep_idle(struct subnet *s)
 {
 	struct sweep *w = &s->sweep;
 
+	claims_probe_due(s);
+	if (!transact_is_idle(s->transact))
+		return;
 	for (unsigned l = w->open_level; l < w->last_level; l++) {
 		w->open_level = l + 1;
 		level_launch(s, l + 1);

@@ -18,6 +18,7 @@ topo_init(struct topo *t)
 {
 	memset(t, 0, sizeof(*t));
 	list_init(&t->devices);
+	list_init(&t->claims);
 }
 
 static void
@@ -54,6 +55,7 @@ device_cancel(struct device *d, struct transact *x)
 	for (unsigned n = 0; n <= d->info.num_ports; n++) {
 		transact_cancel(x, &d->ports[n].probe.target);
 		list_remove(&d->ports[n].wait);
+		list_remove(&d->ports[n].claim);
 	}
 }
 
@@ -108,6 +110,7 @@ topo_add(struct topo *t, const struct nodeinfo *info)
 		p->probe.kind = AGENT_PROBE;
 		transact_target_init(&p->probe.target);
 		list_init(&p->wait);
+		list_init(&p->claim);
 	}
 	if (info->node_type == NODE_SWITCH)
 		d->ports[0].guid = info->port_guid;
@@ -121,7 +124,51 @@ topo_find(const struct topo *t, uint64_t guid)
 {
 	uint32_t i = map_get(&t->by_guid, guid);
 
-	return i == MAP_NONE ? NULL : t->table[i];
+	return i < t->len && t->table[i] && t->table[i]->guid == guid ? t->table[i] : NULL;
+}
+
+/* The holder of this GUID is not what or where it was: claims to it are to be looked at again. */
+static void
+wake_claims(struct topo *t, uint64_t guid)
+{
+	list_each(it, &t->claims) {
+		struct live_port *p = list_entry(it, struct live_port, claim);
+
+		if (!guid || p->claim_guid != guid)
+			continue;
+		p->flags |= LIVE_PORT_CLAIM_DUE;
+		t->claims_due = true;
+	}
+}
+
+struct live_port *
+topo_find_port(const struct topo *t, uint64_t guid)
+{
+	uint32_t i = guid ? map_get(&t->by_port_guid, guid) : MAP_NONE;
+	struct device *d = i < t->len ? t->table[i] : NULL;
+
+	for (unsigned n = 1; d && n <= d->info.num_ports; n++)
+		if (d->ports[n].guid == guid)
+			return &d->ports[n];
+	return NULL;
+}
+
+void
+topo_set_port_guid(struct topo *t, struct live_port *p, uint64_t guid)
+{
+	struct live_port *holder = topo_find_port(t, guid);
+
+	if (p->guid == guid)
+		return;
+	if (holder)
+		holder->guid = 0;
+	if (p->guid) {
+		map_remove(&t->by_port_guid, p->guid);
+		wake_claims(t, p->guid);
+	}
+	p->guid = guid;
+	if (guid)
+		map_set(&t->by_port_guid, guid, p->device->index);
 }
 
 void
@@ -129,12 +176,11 @@ topo_remove(struct topo *t, struct transact *x, struct device *d)
 {
 	device_cancel(d, x);
 	for (unsigned n = 0; n <= d->info.num_ports; n++) {
-		struct live_port *p = &d->ports[n];
-
-		topo_unlink(t, p);
-		if (p->guid && map_get(&t->by_port_guid, p->guid) == d->index)
-			map_remove(&t->by_port_guid, p->guid);
+		topo_unlink(t, &d->ports[n]);
+		if (d->info.node_type != NODE_SWITCH)
+			topo_set_port_guid(t, &d->ports[n], 0);
 	}
+	wake_claims(t, d->guid);
 	if (t->watch.node && d->complete)
 		t->watch.node(t->watch.arg, d, false);
 	list_remove(&d->all);
@@ -162,6 +208,10 @@ topo_unlink(struct topo *t, struct live_port *p)
 	peer->peer = NULL;
 	p->peer = NULL;
 	t->path_version++;
+	wake_claims(t, p->device->guid);
+	wake_claims(t, peer->device->guid);
+	wake_claims(t, p->guid);
+	wake_claims(t, peer->guid);
 }
 
 void

@@ -41,6 +41,9 @@ enum port_flags {
 	LIVE_PORT_UNANSWERED = 128,	/* link is up, nobody answers behind it */
 	LIVE_PORT_PROBED = 256,		/* the probe is in flight */
 	LIVE_PORT_STUCK = 512,		/* could not be brought up by the last push */
+	LIVE_PORT_TOO_FAR = 1024,	/* link is up, what is behind it is out of our reach */
+	LIVE_PORT_JUDGE = 2048,		/* the answer to its probe decides claims */
+	LIVE_PORT_CLAIM_DUE = 4096,	/* what stood against its claim has changed: probe again */
 };
 
 struct live_port {
@@ -48,7 +51,9 @@ struct live_port {
 	struct list wait;		/* in a level's queue of probes, or nowhere */
 	struct device *device;		/* whose port this is */
 	struct device *peer;		/* device at the far end; NULL */
-	struct live_port *verify;	/* the rival port whose claim this probe decides; NULL */
+	struct list claim;		/* in topo.claims, or nowhere */
+	uint64_t claim_guid;		/* GUID, held elsewhere, that the far end says to have */
+	uint64_t judge_guid;		/* node GUID of the port whose probe decides the claim */
 	uint64_t lost_peer;		/* node GUID that was cabled here before; 0 */
 	uint8_t lost_number;		/* and its port */
 	struct portinfo info;		/* as last read or acknowledged */
@@ -58,6 +63,8 @@ struct live_port {
 	uint32_t traps;			/* of these numbers so far */
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t verified_sweep;	/* sweep that asked it about a rival's claim */
+	uint32_t refused_sweep;		/* sweep that left out what is behind it last */
+	uint32_t probe_sweep;		/* sweep of `probes` */
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
@@ -70,6 +77,8 @@ struct live_port {
 	uint8_t peer_number;		/* port number at the far end */
 	uint8_t far_port;		/* port number that its last probe was answered with */
 	uint8_t pushed_port;		/* port number there, with pushed_guid */
+	uint8_t judge_port;		/* and its number */
+	uint8_t probes;			/* in one sweep */
 	uint8_t probe_failures;		/* in a row */
 	uint8_t level;			/* distance under which its probe is counted */
 	uint16_t flags;			/* enum port_flags */
@@ -142,9 +151,13 @@ struct topo_watch {
 
 struct topo {
 	struct map by_guid;		/* node GUID -> table index */
-	struct map by_port_guid;	/* CA port GUID -> table index of its device */
+	struct map by_port_guid;	/* CA port GUID -> table index of its device; kept true by
+					 * topo_set_port_guid() alone */
 	struct map extended;		/* models that were seen to offer extended speeds */
 	struct list devices;		/* all devices, in order of discovery */
+	struct list claims;		/* live_port.claim: ports whose far end claims a GUID that
+					 * is held elsewhere; see claims.c */
+	bool claims_due;		/* some have LIVE_PORT_CLAIM_DUE */
 	struct device **table;		/* len slots, NULL where a device went */
 	uint32_t len;			/* slots used */
 	uint32_t size;			/* slots allocated */
@@ -169,6 +182,12 @@ struct device *
 topo_add(struct topo *t, const struct nodeinfo *info);
 struct device *
 topo_find(const struct topo *t, uint64_t guid);
+/* The CA port that holds this port GUID, or NULL. */
+struct live_port *
+topo_find_port(const struct topo *t, uint64_t guid);
+/* CA ports: takes it from the port that held it before, if any. 0: none. */
+void
+topo_set_port_guid(struct topo *t, struct live_port *p, uint64_t guid);
 /* Unlinks and frees; cancels its transactions. */
 void
 topo_remove(struct topo *t, struct transact *x, struct device *d);
