@@ -466,16 +466,17 @@ subnet_sweep_done(struct subnet *s)
 		return;
 	}
 	set_role(s, ROLE_MASTER, "");
+	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
+		push_doubt_tables(s);
+		s->want_tables = false;
+		s->sweep.changed = true;
+	}
 	if (s->plan && !s->sweep.changed && !s->want_route && !retry_due(s) &&
 	    !s->first_master_sweep) {
 		subnet_finish_sweep(s, false);
 		reroute_answer(s, 0, "nothing has changed");
 		subnet_rest(s);
 		return;
-	}
-	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
-		push_doubt_tables(s);
-		s->want_tables = false;
 	}
 	if (push_needs_tables(s)) {
 		subnet_set_stage(s, SUBNET_PUSH);

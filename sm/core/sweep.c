@@ -630,7 +630,7 @@ look_for_moves(struct subnet *s)
 		moved |= cable_moved(s, list_entry(it, struct device, all));
 	if (!moved)
 		return;
-	s->want_tables = s->want_route = true;
+	s->want_tables = true;
 	if (s->sweep.kind != SWEEP_HEAVY)
 		subnet_want_sweep(s, SWEEP_HEAVY);
 }
