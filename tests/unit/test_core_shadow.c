@@ -19,14 +19,18 @@
  */
 #define BOUND SEC(60)
 
+/* `at_once`: requests that a device gets at a time, 0: as many as usual. */
 static struct bed_sm *
-live(const char *fabric, bool (*out)(struct bed_sm *, struct port_mad *), void *arg)
+live(const char *fabric, unsigned at_once, bool (*out)(struct bed_sm *, struct port_mad *),
+     void *arg)
 {
 	struct bed *b = bed_new(fabric, 3);
 	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
 
 	sm->out = out;
 	sm->arg = arg;
+	if (at_once)
+		sm->conf.max_smps_per_device = at_once;
 	bed_start(sm);
 	assert_int_equal(bed_run(sm, SEC(20)), 1);
 	assert_true(bed_quiet(sm, SEC(20)));
@@ -96,7 +100,7 @@ static bool
 at_request(const char *fabric, const char *what, struct fault f,
 	   void (*cause)(struct bed_sm *sm, const struct fault *f))
 {
-	struct bed_sm *sm = live(fabric, count, &f);
+	struct bed_sm *sm = live(fabric, 0, count, &f);
 	bool struck;
 
 	f.sm = sm;
@@ -193,7 +197,7 @@ static bool
 cable_moves(const char *fabric, unsigned from, unsigned to)
 {
 	struct fault f = { 0 };
-	struct bed_sm *sm = live(fabric, count, &f);
+	struct bed_sm *sm = live(fabric, 0, count, &f);
 	struct bed *b = sm->bed;
 	bool there = nth_port(b, from, &f.a, &f.aport) && nth_port(b, to, &f.b, &f.bport) &&
 		     f.a != f.b;
@@ -281,15 +285,15 @@ host_in(const struct bed *b, unsigned block)
 }
 
 /*
- * Two hosts go. A switch takes the one block of its table that this changes and not the other;
- * before that is tried again the hosts are back and the old table is the right one. The block that
- * was written must not be taken to be the old one.
+ * Two hosts go. Of the three blocks of its table a switch takes the first, which changes; the
+ * second is lost, and the third is not come to. Before that is tried again the hosts are back and
+ * the old table is the right one. The block that was written must not be taken to be the old one.
  */
 static void
 torn_table(void **state)
 {
 	struct torn t = { 0 };
-	struct bed_sm *sm = live("ft2 6 2 12", tear, &t);
+	struct bed_sm *sm = live("ft2 6 2 24", 1, tear, &t);
 	struct bed *b = sm->bed;
 	uint32_t hosts[2];
 
@@ -297,7 +301,7 @@ torn_table(void **state)
 	t.m = b->m;
 	t.patient = bed_node(b, "L1");
 	/* With one cable to the rest it has one table. */
-	model_link_set(b->m, t.patient, 14, false);
+	model_link_set(b->m, t.patient, 26, false);
 	mends_itself(sm, "one cable", 0);
 	for (unsigned i = 0; i < 2; i++)
 		hosts[i] = host_in(b, i);
