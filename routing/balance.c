@@ -2,7 +2,6 @@
 #include "routing/balance.h"
 #include <stdlib.h>
 #include <string.h>
-#include "routing/levels.h"
 #include "routing/place.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"

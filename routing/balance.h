@@ -3,6 +3,7 @@
 #define ROUTING_BALANCE_H
 
 #include "routing/engine.h"
+#include "routing/levels.h"
 
 /*
  * From "which ports may lead to this switch" to tables: the part that all engines of balanced
@@ -19,23 +20,17 @@ struct balance_tree {
 	uint32_t serial;	/* the balancer's: tells trees apart */
 };
 
-#define BALANCE_FAR UINT16_MAX
-#define BALANCE_FREE 0		/* in exits[]: the switch forwards as we say */
+#define BALANCE_FAR LEVELS_FAR
+#define BALANCE_FREE LEVELS_FREE	/* in exits[]: the switch forwards as we say */
 
 /*
  * Fill the tree of one home switch. `exits` is NULL, or by switch index the one port by which a
- * silent switch forwards this LID (LFT_NO_PORT: none), BALANCE_FREE for switches that obey.
+ * silent switch forwards this LID (LFT_NO_PORT: none), BALANCE_FREE for switches that obey. It must
+ * hold all switches that levels_reach() finds: the checker demands a way from each of them.
  * Called from several threads at once, each with a tree of its own.
  */
 typedef void (*balance_tree_fn)(const void *arg, uint32_t home, const uint8_t *exits,
 				struct balance_tree *t);
-
-/* May the switch behind edge `e` reversed (its `in` port as out port) forward over that link? */
-static inline bool
-balance_exit_ok(const uint8_t *exits, const struct fabric_edge *e)
-{
-	return !exits || exits[e->to] == BALANCE_FREE || exits[e->to] == e->in;
-}
 
 struct balance_trees {
 	balance_tree_fn hosts;		/* for LIDs of channel adapters */

@@ -91,41 +91,32 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 	}
 }
 
-/* Mark the switches that can reach a LID, where silent ones forward only by their tables. */
+/* The switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
+ * their tables. */
 static void
-find_near(const struct checker *c, struct scratch *s, uint32_t home)
+find_near(const struct checker *c, struct scratch *s, uint32_t lid)
 {
-	const struct fabric *f = c->f;
-	uint32_t len = 0;
+	uint32_t home = c->in->lids->dest[lid].sw, n = c->f->nswitches;
+	const uint8_t *column = read_column(c, s, lid);
 
-	memset(s->near, 0, f->nswitches);
+	for (uint32_t sw = 0; sw < n; sw++) {
+		s->reach[sw] = LEVELS_FAR;
+		s->exits[sw] = !c->hops[sw].silent ? LEVELS_FREE :
+			column[sw] ? column[sw] : LFT_NO_PORT;
+	}
 	if (!c->hops[home].silent || s->fate[home] == ARRIVES) {
-		s->near[home] = 1;
-		s->stack[len++] = home;
+		s->reach[home] = 0;
+		levels_reach(c->f, s->exits, s->reach, &home, 1, s->stack, s->queue);
 	}
-	while (len) {
-		uint32_t sw = s->stack[--len];
-
-		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-			const struct fabric_edge *e = &f->edges[k];
-
-			if (s->near[e->to] || (c->hops[e->to].silent &&
-					       (s->next[e->to] == FABRIC_NONE ||
-						c->channels.out[s->next[e->to]] != e->in)))
-				continue;
-			s->near[e->to] = 1;
-			s->stack[len++] = e->to;
-		}
-	}
-	for (uint32_t sw = 0; sw < f->nswitches; sw++)
-		s->apart[sw] |= !s->near[sw];
+	for (uint32_t sw = 0; sw < n; sw++)
+		s->apart[sw] |= s->reach[sw] == LEVELS_FAR;
 }
 
 /* Could a packet get from the switch to the present LID, whose home is in `part`? */
 static inline bool
 is_near(const struct checker *c, const struct scratch *s, uint32_t sw, uint32_t part)
 {
-	return c->any_silent ? s->near[sw] : c->hops[sw].part == part;
+	return c->any_silent ? s->reach[sw] != LEVELS_FAR : c->hops[sw].part == part;
 }
 
 /* Count the faults of entries: holes and wrong exits. */
@@ -153,7 +144,7 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 	read_lid(c, s, lid);
 	s->hops[home] = 1;
 	if (c->any_silent)
-		find_near(c, s, home);
+		find_near(c, s, lid);
 	judge_entries(c, s, lid, part);
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 		if (s->fate[sw] == UNKNOWN)
@@ -312,7 +303,9 @@ scratch_init(struct scratch *s, const struct checker *c)
 	s->next = mem_array(n, sizeof(*s->next));
 	s->stack = mem_array(n, sizeof(*s->stack));
 	s->lost = mem_array(n, 1);
-	s->near = mem_array(n, 1);
+	s->reach = mem_array(n, sizeof(*s->reach));
+	s->exits = mem_array(n, 1);
+	s->queue = mem_array(c->f->nedges, sizeof(*s->queue));
 	s->columns = mem_array(n, BLOCK);
 	s->block = UINT32_MAX;
 	s->apart = mem_array(n, 1);
@@ -351,7 +344,9 @@ checker_free(struct checker *c)
 		mem_free(c->scratch[i].next);
 		mem_free(c->scratch[i].stack);
 		mem_free(c->scratch[i].lost);
-		mem_free(c->scratch[i].near);
+		mem_free(c->scratch[i].reach);
+		mem_free(c->scratch[i].exits);
+		mem_free(c->scratch[i].queue);
 		mem_free(c->scratch[i].columns);
 		mem_free(c->scratch[i].apart);
 		mem_free(c->scratch[i].stamp);

@@ -38,7 +38,9 @@ struct scratch {
 	uint8_t *columns;	/* entries of BLOCK LIDs: by LID, then switch */
 	uint32_t block;		/* first of these LIDs; none: above all LIDs */
 	uint8_t *lost;		/* by switch: some LID of the present port does not arrive */
-	uint8_t *near;		/* by switch: it can reach the present LID */
+	uint16_t *reach;	/* by switch: links to the present LID, LEVELS_FAR: out of reach */
+	uint8_t *exits;		/* by switch: where it must send the present LID, if it is silent */
+	uint32_t *queue;	/* of levels_reach() */
 	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port */
 	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
 	uint64_t *work;		/* states to follow; lanes only */

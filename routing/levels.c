@@ -39,6 +39,30 @@ levels_spread(const struct fabric *f, uint16_t *dist)
 	mem_free(queue);
 }
 
+/* A merge of the list of those that were known and of the growing queue of the others. */
+uint32_t
+levels_reach(const struct fabric *f, const uint8_t *exits, uint16_t *dist, const uint32_t *list,
+	     uint32_t len, uint32_t *order, uint32_t *queue)
+{
+	uint32_t i = 0, q = 0, nqueue = 0, n = 0;
+
+	while (i < len || q < nqueue) {
+		bool queued = i == len || (q < nqueue && dist[queue[q]] < dist[list[i]]);
+		uint32_t sw = queued ? queue[q++] : list[i++];
+
+		order[n++] = sw;
+		for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
+			uint32_t to = f->edges[k].to;
+
+			if (dist[to] != LEVELS_FAR || !levels_exit_ok(exits, &f->edges[k]))
+				continue;
+			dist[to] = (uint16_t)(dist[sw] + 1);
+			queue[nqueue++] = to;
+		}
+	}
+	return n;
+}
+
 void
 levels_components(const struct fabric *f, uint32_t *component)
 {

@@ -24,21 +24,18 @@ struct minhop {
 };
 
 static void
-minhop_spread(const struct minhop *m, uint32_t home, const uint8_t *exits, struct balance_tree *t)
+minhop_spread(const struct minhop *m, uint32_t home, struct balance_tree *t)
 {
 	const uint32_t *first = m->f->edge_first, *to = m->to;
 	uint32_t *order = t->order, n = 1;
 	uint16_t *dist = t->dist;
 
-	memset(dist, 0xff, m->f->nswitches * sizeof(*dist));
-	dist[home] = 0;
 	order[0] = home;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t sw = order[i];
 
 		for (uint32_t k = first[sw], end = first[sw + 1]; k < end; k++) {
-			if (dist[to[k]] != BALANCE_FAR ||
-			    (exits && !balance_exit_ok(exits, &m->f->edges[k])))
+			if (dist[to[k]] != BALANCE_FAR)
 				continue;
 			dist[to[k]] = (uint16_t)(dist[sw] + 1);
 			order[n++] = to[k];
@@ -55,7 +52,12 @@ minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance
 	const uint16_t *dist = t->dist;
 	uint32_t len = 0, *edge = t->edge;
 
-	minhop_spread(m, home, exits, t);
+	memset(t->dist, 0xff, m->f->nswitches * sizeof(*dist));
+	t->dist[home] = 0;
+	if (exits)
+		t->n = levels_reach(m->f, exits, t->dist, &home, 1, t->order, edge);
+	else
+		minhop_spread(m, home, t);
 	t->first[0] = 0;
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t sw = t->order[i], want = dist[sw] - 1u;

@@ -13,8 +13,17 @@
  * Tables know the destination only, so the rule is kept like this: a switch from which the
  * destination can be reached by going down alone goes down (whoever came from above must), all
  * others go up, by the shortest way there is under that condition.
+ *
+ * Silent switches need not keep the rule; what hangs behind one that breaks it is reached all the
+ * same.
  */
-/* Switches that reach home by going down alone: mark 1, listed by distance; returns how many. */
+enum {			/* balance_tree.mark */
+	STRANDED,	/* no legal way, only one through silent switches */
+	CLIMBS,		/* goes up first */
+	DESCENDS,	/* goes down alone */
+};
+
+/* Switches that reach home by going down alone, listed by distance; returns how many. */
 static uint32_t
 spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct balance_tree *t,
 	    uint32_t *list)
@@ -25,9 +34,9 @@ spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct b
 	uint32_t len = 1;
 
 	memset(dist, 0xff, r->f->nswitches * sizeof(*dist));
-	memset(mark, 0, r->f->nswitches);
+	memset(mark, STRANDED, r->f->nswitches);
 	dist[home] = 0;
-	mark[home] = 1;
+	mark[home] = DESCENDS;
 	list[0] = home;
 	for (uint32_t i = 0; i < len; i++) {
 		uint32_t sw = list[i];
@@ -36,9 +45,9 @@ spread_down(const struct ranks *r, uint32_t home, const uint8_t *exits, struct b
 			uint32_t up = to[k];
 
 			if (mark[up] ||
-			    (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
+			    (exits && !levels_exit_ok(exits, &r->f->edges[r->edge[k]])))
 				continue;
-			mark[up] = 1;
+			mark[up] = DESCENDS;
 			dist[up] = (uint16_t)(dist[sw] + 1);
 			list[len++] = up;
 		}
@@ -65,8 +74,9 @@ spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, c
 			uint32_t below = to[k];
 
 			if (dist[below] != BALANCE_FAR ||
-			    (exits && !balance_exit_ok(exits, &r->f->edges[r->edge[k]])))
+			    (exits && !levels_exit_ok(exits, &r->f->edges[r->edge[k]])))
 				continue;
+			t->mark[below] = CLIMBS;
 			dist[below] = (uint16_t)(dist[sw] + 1);
 			queue[nqueue++] = below;
 		}
@@ -74,8 +84,17 @@ spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, c
 	t->n = n;
 }
 
-/* The edges of one switch that lead on: from `k` to `end`, to where the distance is less by one
- * and, if the switch goes down, only where the rest goes down as well. */
+/* What no legal way leaves from: silent switches turn down and up again, and some have no way but
+ * through such. They take the shortest there is; whether that closes a credit loop the proof says. */
+static void
+spread_stranded(const struct ranks *r, const uint8_t *exits, struct balance_tree *t)
+{
+	memcpy(t->first, t->order, t->n * sizeof(*t->first));
+	t->n = levels_reach(r->f, exits, t->dist, t->first, t->n, t->order, t->edge);
+}
+
+/* The edges of one switch that lead on: from `k` to `end`, to where the distance is less by one and
+ * the rest of the way is no worse: if the switch goes down, only where the rest does as well. */
 static uint32_t
 offer(const struct ranks *r, const struct balance_tree *t, uint32_t sw, uint8_t exit, uint32_t k,
       uint32_t end, uint32_t *edge)
@@ -102,11 +121,13 @@ ranks_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance_
 
 	/* Both lists are used up before the arrays get their proper content. */
 	spread_up(r, exits, t, t->first, spread_down(r, home, exits, t, t->first), t->edge);
+	if (exits)
+		spread_stranded(r, exits, t);
 	t->first[0] = 0;
 	for (uint32_t i = 1; i < t->n; i++) {
 		uint32_t sw = t->order[i];
-		uint32_t from = t->mark[sw] ? r->down[sw] : first[sw];
-		uint32_t end = t->mark[sw] ? first[sw + 1] : r->down[sw];
+		uint32_t from = t->mark[sw] == DESCENDS ? r->down[sw] : first[sw];
+		uint32_t end = t->mark[sw] == CLIMBS ? r->down[sw] : first[sw + 1];
 
 		t->first[i] = len;
 		len += offer(r, t, sw, exits ? exits[sw] : BALANCE_FREE, from, end, &t->edge[len]);

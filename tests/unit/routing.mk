@@ -1,4 +1,4 @@
-unit_tests += test_fabric test_plan test_check test_engines test_roots
+unit_tests += test_fabric test_plan test_check test_engines test_roots test_silent
 tsan_tests += test_engines test_check
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
@@ -8,6 +8,8 @@ test_engines_libs := routing fabric sim text wire base
 test_engines_extra := -lcmocka
 test_roots_libs := routing fabric sim text wire base
 test_roots_extra := -lcmocka
+test_silent_libs := routing fabric sim text wire base
+test_silent_extra := -lcmocka
 test_check_libs := routing fabric sim text wire base
 test_check_extra := -lcmocka
 
