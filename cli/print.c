@@ -107,19 +107,20 @@ static void
 status_fabric(const json_t *s)
 {
 	bool standby = strcmp(field_str(s, "role"), "standby") == 0;
-	char stale[80];
+	char stale[80], lid[32] = "";
 
+	if (field_uint(s, "top_lid"))
+		snprintf(lid, sizeof(lid), "; top LID %llu", N(s, "top_lid"));
 	if (!field_uint(s, "nodes") && !field_bool(s, "current")) {
 		emit(stdout, "  fabric      not known %s\n", standby ? "while standby" : "yet");
 		return;
 	}
 	emit(stdout,
-	     "  fabric      %llu node%s: %llu host%s and %llu switch%s, %llu link%s; "
-	     "top LID %llu%s\n",
+	     "  fabric      %llu node%s: %llu host%s and %llu switch%s, %llu link%s%s%s\n",
 	     N(s, "nodes"), plural(field_uint(s, "nodes")), N(s, "hosts"),
 	     plural(field_uint(s, "hosts")), N(s, "switches"),
 	     plural_es(field_uint(s, "switches")), N(s, "links"), plural(field_uint(s, "links")),
-	     N(s, "top_lid"), stale_text(stale, s));
+	     lid, stale_text(stale, s));
 	if (field_uint(s, "lost_links"))
 		emit(stdout, "  lost cables %llu, see weft show links --down\n",
 		     N(s, "lost_links"));

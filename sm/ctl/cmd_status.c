@@ -157,15 +157,15 @@ what_is_missing(const struct ctl_req *r, char place[PLACE_SIZE])
 	for (unsigned i = 0; i < r->host->nsubnets && !place[0]; i++) {
 		const struct ctl_subnet *s = &r->host->subnets[i];
 		struct subnet_status st = { 0 };
+		char why[WHY_SIZE];
 
 		if (r->subnet && r->subnet != s)
 			continue;
 		s->status(s->subnet, &st);
 		if (st.up)
 			continue;
-		snprintf(place, PLACE_SIZE, "subnet %.60s is not up: %.60s%s%s%s%.250s", s->name,
-			 st.state ? st.state : "unknown", st.master[0] ? ", " : "", st.master,
-			 st.nwarnings ? "; " : "", st.nwarnings ? st.warnings[0] : "");
+		snprintf(place, PLACE_SIZE, "subnet %.60s is not up: %s", s->name,
+			 status_why(&st, why));
 	}
 	if (!r->host->nsubnets)
 		snprintf(place, PLACE_SIZE, "no subnet is configured");

@@ -110,7 +110,7 @@ struct ctl_req {
 	struct buf nowhere;		/* output of a request whose client has gone */
 };
 
-/* Why a subnet has no proved routing, or no current one: one phrase. */
+/* Why a subnet is not up, or has no (current) proved routing: one phrase. */
 #define WHY_SIZE 420
 const char *
 status_why(const struct subnet_status *st, char why[WHY_SIZE]);

@@ -100,7 +100,12 @@ test_wait(void **state)
 	assert_true(json_is_true(at(json, "data.up")));
 	json_decref(json);
 	h.up = false;
-	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4, "subnet one is not up");
+	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
+		"subnet one is not up: programming: gpu-4/1 keeps");
+	h.standby = true;
+	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
+		"subnet one is not up: this subnet manager is standby, in charge is gpu-9 (0x9009)");
+	h.standby = false;
 	h.timer = loop_timer_new(h.loop, comes_up, NULL);
 	loop_timer_set(h.timer, MSEC(120));
 	json = ask("{\"command\":\"wait\",\"args\":{\"timeout_ms\":15000}}");
@@ -503,8 +508,8 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports),
 		T(test_links), T(test_cut), T(test_routes), T(test_path), T(test_path_refused),
-		T(test_check), T(test_check_in_turn), T(test_events), T(test_topology), T(test_reroute),
-		T(test_reload),
+		T(test_check), T(test_check_in_turn), T(test_events), T(test_topology),
+		T(test_reroute), T(test_reload),
 	};
 
 	alarm(120);
