@@ -103,6 +103,31 @@ warn_duplicates(struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_too_far(struct subnet *s, struct subnet_status *st)
+{
+	char text[DEVICE_TEXT_SIZE];
+	uint32_t ports = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++) {
+			const struct live_port *p = &d->ports[n];
+
+			if (!(p->flags & LIVE_PORT_TOO_FAR) || p->peer || !live_port_up(p))
+				continue;
+			if (++ports <= LISTED_DEVICES)
+				warn(st, "what is behind port %u of %s is more than %u hops away "
+				     "and cannot be configured", n,
+				     device_text(text, d, s->env.names), SMP_MAX_HOPS);
+		}
+	}
+	if (ports > LISTED_DEVICES)
+		warn(st, "behind %u ports in all are devices more than %u hops away", ports,
+		     SMP_MAX_HOPS);
+}
+
+static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
@@ -111,6 +136,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 		warn(st, "engine %s runs instead of %s: %s", s->plan->engine_running,
 		     s->plan->engine_requested, s->plan->reason);
 	warn_duplicates(s, st);
+	warn_too_far(s, st);
 	if (s->lids.unsaved)
 		warn(st, "the LIDs could not be saved: see that there is room for the state file");
 	if (s->lids.small_switches)
