@@ -91,7 +91,7 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 	}
 }
 
-/* The switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
+/* Switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
  * their tables. */
 static void
 find_near(const struct checker *c, struct scratch *s, uint32_t lid)

@@ -15,8 +15,8 @@
  *
  * Ranks live in the plan and are inherited by GUID: a switch that was there keeps its place as long
  * as there is one top, a new one gets the rank of those whose place in the tree is the same. Other
- * roots in the configuration end that, and so does a fault after which the inherited order could be
- * used only by lifting more switches than a new one needs.
+ * roots in the configuration end that, and so does a fault after which configured roots would stay
+ * on top only in a new order.
  */
 #define RANK_UNKNOWN UINT16_MAX
 
@@ -240,10 +240,11 @@ join_tops(const struct ranks *r, uint32_t *nlifted, struct error *e)
 	return rc;
 }
 
-/* r->rank holds fresh ranks. Carry the previous order on instead, unless that would need more
- * switches lifted than a new one does: then what it was good for is gone. */
+/* r->rank holds fresh ranks. Carry the previous order on instead, for the tables that it made can
+ * often be changed one by one; but not if configured roots would lose the top by it, where a new
+ * order needs fewer switches lifted. */
 static int
-settle_ranks(const struct engine_input *in, struct ranks *r, struct error *e)
+settle_ranks(const struct engine_input *in, bool configured, struct ranks *r, struct error *e)
 {
 	uint32_t n = r->f->nswitches, nkept = UINT32_MAX, nfresh = 0;
 	struct ranks kept = { .f = r->f, .rank = mem_array(n, sizeof(*kept.rank)) };
@@ -257,7 +258,7 @@ settle_ranks(const struct engine_input *in, struct ranks *r, struct error *e)
 			nkept = UINT32_MAX;
 	}
 	rc = nkept ? join_tops(r, &nfresh, e) : 0;
-	if (nkept != UINT32_MAX && (rc || nkept <= nfresh)) {
+	if (nkept != UINT32_MAX && (rc || !configured || nkept <= nfresh)) {
 		memcpy(r->rank, kept.rank, n * sizeof(*r->rank));
 		rc = 0;
 	}
@@ -300,7 +301,7 @@ ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t 
 	rc = roots_find(in, &roots, e);
 	if (rc == 0) {
 		rank_from_roots(in->fabric, roots.mark, r->rank);
-		rc = settle_ranks(in, r, e);
+		rc = settle_ranks(in, roots.configured, r, e);
 	}
 	if (rc == 0) {
 		roots_describe(in, &roots, r, note, size);

@@ -225,7 +225,7 @@ list_parts(const struct ranks *r, const uint8_t *mark)
 }
 
 /* A root that was found for inherited ranks is not the one that they begin with, if by now another
- * one would be chosen. */
+ * one would be chosen, or if that one had to give way. */
 static void
 put_right(const struct fabric *f, const struct part *parts, uint8_t *mark)
 {
@@ -244,7 +244,7 @@ describe_lifted(struct buf *b, const struct fabric *f, const struct part *parts,
 	uint32_t first = FABRIC_NONE, n = 0, *hosts;
 
 	for (uint32_t i = 0; i < f->nswitches; i++)
-		if (parts[i].nroots > 1 && !mark[parts[i].top] && n++ == 0)
+		if (parts[i].nroots && !mark[parts[i].top] && n++ == 0)
 			first = parts[i].top;
 	if (!n)
 		return;
@@ -315,7 +315,8 @@ roots_describe(const struct engine_input *in, const struct roots *roots, const s
 	struct buf b = { 0 };
 
 	memcpy(mark, roots->mark, r->f->nswitches);
-	put_right(r->f, parts, mark);
+	if (!roots->configured)
+		put_right(r->f, parts, mark);
 	if (r->f->nswitches)
 		describe_list(&b, r->f, mark, roots->configured);
 	describe_lifted(&b, r->f, parts, mark);

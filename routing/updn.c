@@ -84,8 +84,9 @@ spread_up(const struct ranks *r, const uint8_t *exits, struct balance_tree *t, c
 	t->n = n;
 }
 
-/* What no legal way leaves from: silent switches turn down and up again, and some have no way but
- * through such. They take the shortest there is; whether that closes a credit loop the proof says. */
+/* Where no legal way begins: silent switches turn down and up again, and some have no way but
+ * through such. They take the shortest there is; whether that closes a credit loop the proof
+ * says. */
 static void
 spread_stranded(const struct ranks *r, const uint8_t *exits, struct balance_tree *t)
 {
