@@ -73,7 +73,8 @@ want_end(const struct subnet *s, const struct plan *plan, uint32_t node, const s
 		return;
 	i = f->nodes[node].first_port + p->number;
 	w->m_key = c->m_key;
-	w->m_key_lease = (uint16_t)c->m_key_lease;
+	if (c->m_key)	/* without a key there is nothing that a lease could run out of */
+		w->m_key_lease = (uint16_t)c->m_key_lease;
 	w->m_key_protect = (uint8_t)c->m_key_protect;
 	w->gid_prefix = c->prefix;
 	w->lid = l->base[i];
