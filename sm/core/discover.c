@@ -270,7 +270,9 @@ end_port_read(struct subnet *s, struct live_port *p)
 	struct device *d = p->device;
 	bool own = d == s->topo.own && (p->number == s->topo.own_port || !p->number);
 
-	if (i->cap_mask & CAP_EXTENDED_SPEEDS && !d->extended) {
+	/* Some offer them and refuse the question: they are not asked in circles. */
+	if (i->cap_mask & CAP_EXTENDED_SPEEDS && !d->extended &&
+	    d->plain_sweep != s->sweep.id) {
 		d->extended = true;
 		map_set(&s->topo.extended, sweep_model_key(d), 1);
 		if (p->number) {
@@ -368,6 +370,7 @@ device_refusal(struct subnet *s, struct device *d, const struct transact_result 
 
 	if (res->attr_id == ATTR_PORT_INFO && res->attr_mod & PORTINFO_MOD_EXTENDED) {
 		d->extended = false;
+		d->plain_sweep = s->sweep.id;
 		bits_set(&d->read, res->attr_mod & 0xff);
 		return;
 	}

@@ -125,6 +125,7 @@ struct device {
 	bool silent;			/* does not answer; kept for what it forwards */
 	bool complete;			/* everything needed was read at least once */
 	bool extended;			/* offers extended link speeds */
+	uint32_t plain_sweep;		/* sweep in which it refused to tell of them last */
 
 	/* What the push still has to do; see push.c. */
 	bool push_switch_info;

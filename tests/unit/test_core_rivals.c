@@ -439,6 +439,48 @@ test_damaged_answers(void **state)
 	}
 }
 
+/* Everybody says in CapabilityMask that it knows extended speeds, and refuses the modifier's bit
+ * that asks for them (IBA 14.2.5.6: bit 31). */
+static bool
+no_extended_in(struct bed_sm *sm, struct port_mad *m)
+{
+	struct portinfo i;
+	struct smp s;
+
+	(void)sm;
+	if (smp_decode(&s, m->mad, MAD_SIZE) || s.h.method != MAD_GET_RESP ||
+	    s.h.attr_id != ATTR_PORT_INFO)
+		return true;
+	if (s.h.attr_mod & 1u << 31) {
+		s.h.status |= 0x1c;
+	} else {
+		portinfo_decode(&i, s.data);
+		i.cap_mask |= CAP_EXTENDED_SPEEDS;
+		portinfo_encode(&i, s.data);
+	}
+	smp_encode(&s, m->mad);
+	return true;
+}
+
+static void
+test_extended_refused(void **state)
+{
+	struct bed *b = bed_new(FABRIC, 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+
+	(void)state;
+	sm->in = no_extended_in;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, SEC(10)), 1);
+	bed_check(sm);
+	/* 9 hosts' ports, and 0-5 and 0-3 of 3 leaves and 2 spines: with the bit, and without. */
+	model_count_reset(b->m);
+	bed_sweep(sm, SEC(10));
+	assert_true(bed_count(b, MAD_GET, ATTR_PORT_INFO) <= 2 * (9 + 18 + 8));
+	bed_check(sm);
+	bed_free(b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -450,6 +492,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_retries),
 		cmocka_unit_test(test_too_far),
 		cmocka_unit_test(test_damaged_answers),
+		cmocka_unit_test(test_extended_refused),
 	};
 
 	/* One test by name, for those who look for a fault. */
