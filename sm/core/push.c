@@ -562,10 +562,14 @@ packet_lifetime(const struct subnet *s)
 
 /* A port that takes part does not forward as planned. */
 static bool
-port_fails(const struct live_port *p)
+port_fails(const struct subnet *s, const struct live_port *p)
 {
 	uint32_t kept = p->stubborn & FIELDS_FORWARDING & ~(uint32_t)FIELD_FDB_TOP;
+	struct portinfo want;
 
+	/* What was kept once may be what is wanted now. */
+	if (kept)
+		kept &= push_port_want(s, p, &want);
 	if (!p->number)
 		return kept;
 	return push_port_counts(p) && (p->info.state != PORT_ACTIVE || kept);
@@ -581,7 +585,7 @@ verify_ports(struct subnet *s)
 		for (unsigned n = 0; n <= d->info.num_ports && !d->silent; n++) {
 			struct live_port *p = &d->ports[n];
 
-			if (!port_fails(p)) {
+			if (!port_fails(s, p)) {
 				/* A link that was routed round is there now. */
 				if (p->flags & LIVE_PORT_STUCK && p->info.state == PORT_ACTIVE) {
 					p->flags &= (uint16_t)~LIVE_PORT_STUCK;
