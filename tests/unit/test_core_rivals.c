@@ -473,10 +473,11 @@ test_extended_refused(void **state)
 	bed_start(sm);
 	assert_int_equal(bed_run(sm, SEC(10)), 1);
 	bed_check(sm);
-	/* 9 hosts' ports, and 0-5 and 0-3 of 3 leaves and 2 spines: with the bit, and without. */
+	/* 9 hosts without the bit, with it and without; port 0 of 5 switches, and of their 3 * 5
+	 * and 2 * 3 other ports each with the bit and without. */
 	model_count_reset(b->m);
 	bed_sweep(sm, SEC(10));
-	assert_true(bed_count(b, MAD_GET, ATTR_PORT_INFO) <= 2 * (9 + 18 + 8));
+	assert_true(bed_count(b, MAD_GET, ATTR_PORT_INFO) <= 3 * 9 + 5 + 2 * (15 + 6));
 	bed_check(sm);
 	bed_free(b);
 }
