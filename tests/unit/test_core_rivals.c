@@ -92,7 +92,8 @@ test_port_guid_moves(void **state)
 	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++) {
 		struct bed_sm *sm = fabric_up(i + 3);
 		struct bed *b = sm->bed;
-		uint32_t h1 = bed_node(b, "H1_0"), h2 = bed_node(b, "H2_0"), h3 = bed_node(b, "H1_1");
+		uint32_t h1 = bed_node(b, "H1_0"), h2 = bed_node(b, "H2_0");
+		uint32_t h3 = bed_node(b, "H1_1");
 		uint64_t guid = model_port_guid(b->m, h1, 1), old = model_port_guid(b->m, h2, 1);
 
 		model_set_port_guid(b->m, h1, 1, 0xbeef);
@@ -227,7 +228,8 @@ test_cold_rivals(void **state)
 		struct bed *b = bed_new(FABRIC, i + 1);
 		struct bed_sm *sm = bed_sm(b, 0, 1);
 		uint32_t v = bed_node(b, rivals[i].impostor);
-		uint64_t guid = b->m->nodes[v].guid, port = model_port_guid(b->m, v, own_port(b, v));
+		uint64_t guid = b->m->nodes[v].guid;
+		uint64_t port = model_port_guid(b->m, v, own_port(b, v));
 
 		impersonate(b, &rivals[i]);
 		bed_wait(b, SEC(1));
