@@ -5,9 +5,9 @@
  * device.lft is what a switch is known to hold: read from it when a fabric already forwards before
  * we route it, or acknowledged block by block. A cursor walks the blocks of the row that the
  * present step writes and sends those that differ; when all are answered, and the answers show what
- * was set, the row is what the switch holds. After a refused, lost or kept block, or when the device
- * stops answering in the middle, it is not trusted: it is read again before the next routing. At
- * the end of a push every switch is held against the plan, so that none can be forgotten.
+ * was set, the row is what the switch holds. After a refused, lost or kept block, or when the
+ * device stops answering in the middle, it is not trusted: it is read again before the next
+ * routing. At the end of a push every switch is held against the plan, so that none is forgotten.
  */
 #include "sm/core/push_i.h"
 

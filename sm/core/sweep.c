@@ -614,7 +614,8 @@ cable_moved(const struct subnet *s, struct device *d)
 		if (p->pushed_guid && p->peer &&
 		    (p->peer->guid != p->pushed_guid || p->peer_number != p->pushed_port))
 			moved = true;
-		if (looked && !d->suspect)
+		/* Up and nobody known behind it: who it is may come out later. */
+		if (looked && !d->suspect && (p->peer || !live_port_up(p)))
 			p->pushed_guid = 0;
 	}
 	return moved;
