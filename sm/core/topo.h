@@ -68,7 +68,7 @@ struct live_port {
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
-	uint64_t pushed_guid;		/* device behind it when Sets went out; 0: looked at since */
+	uint64_t pushed_guid;		/* device behind it when Sets went out; 0: seen since */
 	uint32_t far_sweep;		/* sweep of that probe */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
