@@ -68,58 +68,105 @@ overlap(const struct balance *b, uint32_t sw, uint32_t e, const struct item *it)
 
 /* What speaks against an edge when loads are equal: flows there and onwards, then labels. */
 static inline uint64_t
-edge_key(const struct tally *y, const uint64_t *key, uint32_t e, uint32_t to)
+edge_key(const struct stream *s, uint32_t e, uint32_t to)
 {
-	return key[to] + ((uint64_t)y->flow[e] << KEY_LOAD_SHIFT);
+	return s->key[to] + ((uint64_t)s->flow[e] << KEY_LOAD_SHIFT);
 }
 
-/* *worth: what choose_all() keeps of the choice. */
+/* List the edges with the least load, in the order in which they are offered. */
+static void
+find_ties(const struct stream *s, const uint32_t *edge, uint32_t len, struct ties *ties,
+	  uint32_t *tied)
+{
+	const uint32_t *after = s->after;
+	uint32_t least = after[edge[0]];
+
+	for (uint32_t i = 1; i < len; i++)
+		least = after[edge[i]] < least ? after[edge[i]] : least;
+	ties->len = 0;
+	for (uint32_t i = 0; i < len; i++) {
+		tied[ties->len] = edge[i];
+		ties->len += after[edge[i]] == least;
+	}
+}
+
+/*
+ * Most LIDs offer a switch the same edges as the LID before, so the list of those with the least
+ * load is kept: loads only rise, so edges only leave it, until it is empty.
+ */
+static inline const struct ties *
+ties_of(const struct balance *b, struct stream *s, uint32_t sw, const uint32_t *edge, uint32_t len)
+{
+	struct ties *ties = &s->ties[sw];
+	uint32_t first = edge[0], last = edge[len - 1], tree = s->tree.serial;
+
+	if (ties->len && ties->first == first && ties->last == last && ties->offered == len &&
+	    (last - first + 1 == len || ties->tree == tree))
+		return ties;
+	*ties = (struct ties){ .first = first, .last = last, .offered = len, .tree = tree };
+	find_ties(s, edge, len, ties, &s->tied[b->f->edge_first[sw]]);
+	return ties;
+}
+
+/* The load of an edge rose. */
+static inline void
+leave_ties(const struct balance *b, struct stream *s, uint32_t sw, uint32_t e)
+{
+	struct ties *ties = &s->ties[sw];
+	uint32_t *tied = &s->tied[b->f->edge_first[sw]], n = 0;
+
+	for (uint32_t i = 0, len = ties->len; i < len; i++) {
+		tied[n] = tied[i];
+		n += tied[i] != e;
+	}
+	ties->len = n;
+}
+
+/* Of edges with equal load the one with the least key, or with the fewest entries if those are
+ * equal too. *worth: what choose_all() keeps of the choice. */
 static inline uint32_t
-choose(const struct balance *b, const struct tally *y, const uint32_t *edge, const uint32_t *end,
+choose(const struct balance *b, const struct stream *s, const uint32_t *edge, uint32_t len,
        uint64_t *worth)
 {
-	const uint32_t *after = y->after, *to = b->to;
-	const uint64_t *key = b->key;
-	uint32_t best = *edge++, best_after = after[best];
-	uint64_t best_key = edge_key(y, key, best, to[best]);
+	const uint32_t *to = b->to;
+	uint32_t best = edge[0];
+	uint64_t best_key = edge_key(s, best, to[best]);
+	bool equal = false;
 
-	for (; edge < end; edge++) {
-		uint32_t e = *edge;
-		uint64_t k;
+	for (uint32_t i = 1; i < len; i++) {
+		uint64_t k = edge_key(s, edge[i], to[edge[i]]);
 
-		if (after[e] > best_after)
-			continue;
-		k = edge_key(y, key, e, to[e]);
-		if (after[e] < best_after || k < best_key ||
-		    (k == best_key && y->entries[e] < y->entries[best])) {
-			best = e;
-			best_after = after[e];
-			best_key = k;
-		}
+		equal |= k == best_key;
+		best = k < best_key ? edge[i] : best;
+		best_key = k < best_key ? k : best_key;
 	}
+	for (uint32_t i = 0; equal && i < len; i++)
+		if (edge_key(s, edge[i], to[edge[i]]) == best_key &&
+		    s->entries[edge[i]] < s->entries[best])
+			best = edge[i];
 	*worth = best_key;
 	return best;
 }
 
-/* The same for the further LIDs of a port: first what its earlier LIDs leave free. */
+/* The same for the further LIDs of a port: first what its earlier LIDs leave free, then the load. */
 static uint32_t
-choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edge,
-	     const uint32_t *end, uint32_t sw, const struct item *it)
+choose_apart(const struct balance *b, const struct stream *s, const uint32_t *edge, uint32_t len,
+	     uint32_t sw, const struct item *it)
 {
 	uint32_t best = FABRIC_NONE;
 	unsigned best_overlap = UINT32_MAX;
-	uint64_t worth;
 
-	for (; edge < end; edge++) {
-		uint32_t e = *edge, pair[2] = { best, e };
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t e = edge[i], pair[2] = { best, e };
 		unsigned n = overlap(b, sw, e, it);
+		uint64_t worth;
 
-		if (n < best_overlap)
-			best = e;
-		else if (n == best_overlap)
-			best = choose(b, y, pair, pair + 2, &worth);
-		else
+		if (n > best_overlap)
 			continue;
+		if (n < best_overlap || s->after[e] < s->after[best])
+			best = e;
+		else if (s->after[e] == s->after[best])
+			best = choose(b, s, pair, 2, &worth);
 		best_overlap = n;
 	}
 	return best;
@@ -128,8 +175,7 @@ choose_apart(const struct balance *b, const struct tally *y, const uint32_t *edg
 /* One LID while it is placed. */
 struct placing {
 	const struct item *it;			/* the LID */
-	const struct balance_tree *t;		/* ways to it */
-	struct tally *y;			/* where it counts */
+	struct stream *s;			/* where it counts */
 	struct plan_row *const *previous;	/* rows that it had; NULL: it is new */
 };
 
@@ -139,15 +185,15 @@ struct placing {
  * most likely to have it, so that the search mostly ends at once.
  */
 static uint32_t
-choose_unused(struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
+choose_unused(const struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
 	      uint32_t len)
 {
-	const uint32_t *entries = p->y->entries, *step = b->step;
-	struct turn *turn = &b->turn[sw];
+	const uint32_t *entries = p->s->entries, *step = b->step;
+	struct turn *turn = &p->s->turn[sw];
 	uint32_t best = 0, best_entries = UINT32_MAX;
 
-	if (turn->tree != p->t->serial)
-		*turn = (struct turn){ .tree = p->t->serial };
+	if (turn->tree != p->s->tree.serial)
+		*turn = (struct turn){ .tree = p->s->tree.serial };
 	for (uint32_t i = 0, at = turn->next < len ? turn->next : 0; i < len; i++) {
 		uint32_t n = entries[edge[at]] + step[edge[at]];
 
@@ -201,89 +247,94 @@ old_edge(const struct balance *b, const struct placing *p, uint32_t sw)
 /* Where the plain choice is not the last word. */
 static uint32_t
 choose_otherwise(const struct balance *b, const struct placing *p, uint32_t sw,
-		 const uint32_t *edge, const uint32_t *end, uint32_t e)
+		 const uint32_t *edge, uint32_t len, uint32_t e)
 {
 	if (p->it->offset)
-		e = choose_apart(b, p->y, edge, end, sw, p->it);
+		e = choose_apart(b, p->s, edge, len, sw, p->it);
 	if (p->previous)
-		e = keep(b, p->y->after, edge, end, e, old_edge(b, p, sw));
+		e = keep(b, p->s->after, edge, edge + len, e, old_edge(b, p, sw));
 	return e;
 }
 
 static void
-choose_all(struct balance *b, const struct placing *p)
+choose_all(const struct balance *b, const struct placing *p)
 {
-	const struct balance_tree *t = p->t;
-	const uint32_t *order = t->order, *first = t->first, *list = t->edge;
-	const uint16_t *dist = t->dist, *label = b->label;
+	struct stream *s = p->s;
+	const struct balance_tree *t = &s->tree;
+	const uint32_t *order = t->order, *first = t->first;
 	bool plain = !p->it->offset && !p->previous;
-	uint32_t *choice = b->choice;
-	uint64_t *key = b->key;
 
-	key[p->it->home] = 0;
+	s->key[p->it->home] = 0;
 	for (uint32_t i = 1, n = t->n; i < n; i++) {
-		const uint32_t *edge = &list[first[i]], *end = &list[first[i + 1]];
-		uint32_t sw = order[i], e;
+		const uint32_t *edge = &t->edge[first[i]];
+		uint32_t sw = order[i], len = first[i + 1] - first[i], e = edge[0];
 		uint64_t worth;
 
-		e = choose(b, p->y, edge, end, &worth);
-		if (!plain) {
-			e = choose_otherwise(b, p, sw, edge, end, e);
-			worth = edge_key(p->y, key, e, b->to[e]);
+		if (len == 1) {
+			worth = edge_key(s, e, b->to[e]);
+		} else {
+			const struct ties *ties = ties_of(b, s, sw, edge, len);
+
+			e = choose(b, s, &s->tied[b->f->edge_first[sw]], ties->len, &worth);
 		}
-		choice[sw] = e;
-		key[sw] = way_key(worth, label[sw], dist[sw]);
+		if (!plain && len > 1) {
+			e = choose_otherwise(b, p, sw, edge, len, e);
+			worth = edge_key(s, e, b->to[e]);
+		}
+		s->choice[sw] = e;
+		s->key[sw] = way_key(worth, b->label[sw], t->dist[sw]);
 	}
 }
 
 /* An entry that no host's packets use. */
 static uint32_t
-place_unused(struct balance *b, const struct placing *p, uint32_t i)
+place_unused(const struct balance *b, const struct placing *p, uint32_t i)
 {
-	const uint32_t *edge = &p->t->edge[p->t->first[i]], *end = &p->t->edge[p->t->first[i + 1]];
-	uint32_t sw = p->t->order[i], e = b->choice[sw];
+	const struct balance_tree *t = &p->s->tree;
+	const uint32_t *edge = &t->edge[t->first[i]], *end = &t->edge[t->first[i + 1]];
+	uint32_t sw = t->order[i], e = p->s->choice[sw];
 
 	if (end - edge > 1 && !p->it->offset) {
 		e = choose_unused(b, p, sw, edge, (uint32_t)(end - edge));
 		if (p->previous)
-			e = keep(b, p->y->entries, edge, end, e, old_edge(b, p, sw));
+			e = keep(b, p->s->entries, edge, end, e, old_edge(b, p, sw));
 	}
 	return e;
 }
 
 static inline void
-add_flows(struct tally *y, uint32_t e, uint32_t inflow, uint32_t step)
+add_flows(struct stream *s, uint32_t e, uint32_t inflow, uint32_t step)
 {
-	uint64_t flow = y->flow[e] + (uint64_t)inflow * step / PLACE_LOAD_UNIT;
+	uint64_t flow = s->flow[e] + (uint64_t)inflow * step / PLACE_LOAD_UNIT;
 
-	y->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
-	y->after[e] += step;
+	s->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
+	s->after[e] += step;
 }
 
 /* Rows are far apart in memory: entries are gathered LID by LID and go to them many at a time. */
 void
-place_flush(struct balance *b)
+place_flush(const struct balance *b, struct stream *s)
 {
 	uint32_t n = b->f->nswitches;
 
 	for (uint32_t sw = 0; sw < n; sw++) {
 		uint8_t *port = b->rows[sw] ? b->rows[sw]->port : NULL;
 
-		for (unsigned i = 0; port && i < b->ncolumns; i++)
-			port[b->column_lid[i]] = b->columns[(size_t)i * n + sw];
+		for (unsigned i = 0; port && i < s->ncolumns; i++)
+			port[s->column_lid[i]] = s->columns[(size_t)i * n + sw];
 	}
-	b->ncolumns = 0;
+	s->ncolumns = 0;
 }
 
 static uint8_t *
-next_column(struct balance *b, uint16_t lid)
+next_column(const struct balance *b, struct stream *s, uint16_t lid)
 {
 	uint8_t *column;
 
-	if (b->ncolumns == PLACE_COLUMNS)
-		place_flush(b);
-	column = &b->columns[(size_t)b->ncolumns * b->f->nswitches];
-	b->column_lid[b->ncolumns++] = lid;
+	if (s->ncolumns == PLACE_COLUMNS)
+		place_flush(b, s);
+	column = &s->columns[(size_t)s->ncolumns * b->f->nswitches];
+	s->column_lid[s->ncolumns++] = lid;
 	memset(column, LFT_NO_PORT, b->f->nswitches);
 	return column;
 }
@@ -291,42 +342,42 @@ next_column(struct balance *b, uint16_t lid)
 /* Count the entries and write them. Any switch's packets to a switch count, of those to a host only
  * other hosts' do. */
 static void
-count_all(struct balance *b, const struct placing *p)
+count_all(const struct balance *b, const struct placing *p)
 {
-	const uint32_t *order = p->t->order, *choice = b->choice, *to = b->to, *step = b->step;
-	const uint32_t *sources = p->it->out ? b->sources : b->ones;
-	uint32_t *inflow = b->inflow, *entries = p->y->entries;
-	const uint8_t *out = b->out;
-	uint8_t *column = next_column(b, p->it->lid);
+	struct stream *s = p->s;
+	const uint32_t *order = s->tree.order, *to = b->to, *step = b->step;
+	const uint32_t *sources = s->sources;
+	uint32_t *inflow = s->inflow;
+	uint8_t *column = next_column(b, s, p->it->lid);
 
-	for (uint32_t i = p->t->n; i-- > 1;) {
-		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = choice[sw];
+	for (uint32_t i = s->tree.n; i-- > 1;) {
+		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = s->choice[sw];
 
 		inflow[sw] = 0;
 		if (in) {
-			add_flows(p->y, e, in, step[e]);
+			add_flows(s, e, in, step[e]);
+			leave_ties(b, s, sw, e);
 			inflow[to[e]] += in;
 		} else {
 			e = place_unused(b, p, i);
 		}
-		entries[e] += step[e];
-		column[sw] = out[e];
+		s->entries[e] += step[e];
+		column[sw] = b->out[e];
 	}
 	inflow[p->it->home] = 0;
 	column[p->it->home] = p->it->out;
 }
 
 void
-place_lid(struct balance *b, const struct balance_tree *t, const struct item *it)
+place_lid(const struct balance *b, struct stream *s, const struct item *it)
 {
 	struct placing p = {
-		.it = it, .t = t, .y = it->out ? &b->hosts : &b->switches,
+		.it = it, .s = s,
 		.previous = same_owner(b, it->lid) ? b->in->previous->rows : NULL,
 	};
 
 	if (it->offset)
-		place_flush(b);		/* overlap() reads rows */
+		place_flush(b, s);	/* overlap() reads rows */
 	choose_all(b, &p);
 	count_all(b, &p);
 }
-

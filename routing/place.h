@@ -9,18 +9,42 @@
 #define PLACE_LOAD_UNIT 32u	/* load of one destination on the fastest link */
 #define PLACE_COLUMNS 64	/* LIDs between two visits to the rows */
 
-/* One kind of LIDs: loads are counted for each by itself. */
-struct tally {
-	uint32_t *after;	/* by edge: its load if one more destination took it */
-	uint32_t *flow;		/* by edge: flows that cross it, times fastest rate / rate */
-	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
-};
-
 /* Whose turn it is among the edges of a switch that no host's packets use. */
 struct turn {
 	uint32_t tree;		/* serial number of the tree that the rest is about */
 	uint32_t next;		/* place in its list of edges */
 	uint32_t least;		/* fewest entries of an edge, after the choice, when last looked */
+};
+
+/* Which of the edges that a switch was offered last have the least load. */
+struct ties {
+	uint32_t first;		/* first edge offered */
+	uint32_t last;		/* last one */
+	uint32_t offered;	/* how many */
+	uint32_t tree;		/* serial number of the tree that offered them */
+	uint32_t len;		/* those with the least load, in the switch's part of tied[] */
+};
+
+/* One kind of LIDs, those of channel adapters or those of switches. Loads are counted for each by
+ * itself, and each has a thread for itself. */
+struct stream {
+	uint32_t *after;	/* by edge: its load if one more destination took it */
+	uint32_t *flow;		/* by edge: flows that cross it, times fastest rate / rate */
+	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
+	const uint32_t *sources;	/* by switch: who sends from there and counts; borrowed */
+	struct ties *ties;	/* by switch */
+	uint32_t *tied;		/* room for edges, as many as each switch has */
+	uint64_t *key;		/* by switch: worth of its way to the present destination */
+	struct turn *turn;	/* by switch */
+	uint32_t *choice;	/* by switch: edge chosen for the present destination */
+	uint32_t *inflow;	/* by switch: sources whose packets to it come by here */
+	uint8_t *columns;	/* entries of the latest LIDs: PLACE_COLUMNS by nswitches */
+	uint16_t column_lid[PLACE_COLUMNS];	/* which LIDs */
+	unsigned ncolumns;	/* how many */
+	struct balance_tree tree;	/* ways to the present destination */
+	uint32_t home;		/* home switch of the tree, FABRIC_NONE */
+	uint8_t *exits;		/* by switch: exits of the present LID; NULL: all are free */
+	uint8_t *tree_exits;	/* those that the tree was built for */
 };
 
 struct balance {
@@ -33,24 +57,10 @@ struct balance {
 	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
 	uint16_t *label;		/* by switch */
 	uint32_t *sources;		/* by switch: hosts' ports on it */
-	uint32_t *prev_sw;		/* by switch: index in the previous plan; NULL: no plan */
-	uint64_t *key;			/* by switch: worth of its way to the present destination */
-	struct turn *turn;		/* by switch */
-	uint32_t *choice;		/* by switch: edge chosen for the present destination */
-	uint32_t *inflow;		/* by switch: sources whose packets to it come by here */
 	uint32_t *ones;			/* by switch: 1, its management port */
+	uint32_t *prev_sw;		/* by switch: index in the previous plan; NULL: no plan */
 	uint8_t *out;			/* by edge: its out port */
-	uint8_t *columns;		/* entries of the latest LIDs: PLACE_COLUMNS by nswitches */
-	uint16_t column_lid[PLACE_COLUMNS];	/* which LIDs */
-	unsigned ncolumns;		/* how many */
-	uint8_t *exits;			/* by switch: exits of the present LID */
-	uint8_t *tree_exits;		/* those that exit_tree was built for */
-	struct balance_tree exit_tree;	/* tree for one LID, where silent switches differ by LID */
-	uint32_t exit_home;		/* home switch of exit_tree, FABRIC_NONE */
-	bool exit_hosts;		/* exit_tree is one for hosts' LIDs */
-	struct tally hosts;		/* for LIDs of channel adapters */
-	struct tally switches;		/* for LIDs of switches */
-	bool any_fixed;			/* there are silent switches */
+	struct stream streams[2];	/* for LIDs of channel adapters; of switches */
 };
 
 struct item {
@@ -58,14 +68,13 @@ struct item {
 	uint16_t lid;
 	uint8_t out;		/* port at the home switch, 0: the switch itself */
 	uint8_t offset;		/* within the LIDs of one port */
-	uint32_t serial;	/* place in the list, from 1 */
 };
 
-/* Choose the edges of all switches for one LID, along the ways that the tree offers. */
+/* Choose the edges of all switches for one LID, along the ways that s->tree offers. */
 void
-place_lid(struct balance *b, const struct balance_tree *t, const struct item *it);
+place_lid(const struct balance *b, struct stream *s, const struct item *it);
 /* What was placed last may still be on its way to the rows: put it there. */
 void
-place_flush(struct balance *b);
+place_flush(const struct balance *b, struct stream *s);
 
 #endif
