@@ -195,4 +195,45 @@ script_ask(struct script_sm *sm, uint8_t method, uint16_t lid, const uint8_t *pa
 	model_send(sm->client, &out);
 }
 
+/* ---- what several tests ask ---- */
+
+static inline void
+end(struct bed_sm *sm, struct tap *tap)
+{
+	bed_free(sm->bed);
+	tap_free(tap);
+}
+
+/* Warnings of the status that have a word in them. */
+static inline unsigned
+warnings(struct bed_sm *sm, const char *word)
+{
+	struct subnet_status st;
+	unsigned n = 0;
+
+	subnet_status(sm->s, &st);
+	for (unsigned i = 0; i < st.nwarnings; i++)
+		n += strstr(st.warnings[i], word) != NULL;
+	return n;
+}
+
+/* How often hosts were asked to register again, in all. */
+static inline unsigned
+reregisters(const struct bed *b)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < b->net->nnodes; i++)
+		if (b->net->nodes[i].type == IBNET_CA)
+			n += model_reregisters(b->m, i, 1);
+	return n;
+}
+
+static inline uint64_t
+all_sets(const struct bed *b)
+{
+	return bed_count(b, MAD_SET, ATTR_PORT_INFO) + bed_count(b, MAD_SET, ATTR_SWITCH_INFO) +
+	       bed_count(b, MAD_SET, ATTR_LINEAR_FDB) + bed_count(b, MAD_SET, ATTR_P_KEY_TABLE);
+}
+
 #endif

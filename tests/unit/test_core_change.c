@@ -35,40 +35,10 @@ live(const char *fabric, struct tap **tap)
 }
 
 static void
-end(struct bed_sm *sm, struct tap *tap)
-{
-	bed_free(sm->bed);
-	tap_free(tap);
-}
-
-static void
 settle(struct bed_sm *sm)
 {
 	bed_wait(sm->bed, MSEC(200));
 	assert_true(bed_quiet(sm, BOUND));
-}
-
-static unsigned
-warnings(struct bed_sm *sm, const char *word)
-{
-	struct subnet_status st;
-	unsigned n = 0;
-
-	subnet_status(sm->s, &st);
-	for (unsigned i = 0; i < st.nwarnings; i++)
-		n += strstr(st.warnings[i], word) != NULL;
-	return n;
-}
-
-static unsigned
-reregisters(const struct bed *b)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < b->net->nnodes; i++)
-		if (b->net->nodes[i].type == IBNET_CA)
-			n += model_reregisters(b->m, i, 1);
-	return n;
 }
 
 /* The port of `node` that is cabled to `peer` in the file. */

@@ -35,24 +35,6 @@ role(struct bed_sm *sm)
 	return st.role;
 }
 
-static uint64_t
-all_sets(const struct bed *b)
-{
-	return bed_count(b, MAD_SET, ATTR_PORT_INFO) + bed_count(b, MAD_SET, ATTR_SWITCH_INFO) +
-	       bed_count(b, MAD_SET, ATTR_LINEAR_FDB) + bed_count(b, MAD_SET, ATTR_P_KEY_TABLE);
-}
-
-static unsigned
-reregisters(const struct bed *b)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < b->net->nnodes; i++)
-		if (b->net->nodes[i].type == IBNET_CA)
-			n += model_reregisters(b->m, i, 1);
-	return n;
-}
-
 /* A8: a master stays master, whatever its priority or GUID; we stand by, write nothing, and say
  * who it is. */
 static void

@@ -25,33 +25,6 @@ sm_on(const char *fabric, struct tap **tap)
 	return sm;
 }
 
-static void
-end(struct bed_sm *sm, struct tap *tap)
-{
-	bed_free(sm->bed);
-	tap_free(tap);
-}
-
-/* Warnings of the status that have a word in them. */
-static unsigned
-warnings(struct bed_sm *sm, const char *word)
-{
-	struct subnet_status st;
-	unsigned n = 0;
-
-	subnet_status(sm->s, &st);
-	for (unsigned i = 0; i < st.nwarnings; i++)
-		n += strstr(st.warnings[i], word) != NULL;
-	return n;
-}
-
-static uint64_t
-all_sets(const struct bed *b)
-{
-	return bed_count(b, MAD_SET, ATTR_PORT_INFO) + bed_count(b, MAD_SET, ATTR_SWITCH_INFO) +
-	       bed_count(b, MAD_SET, ATTR_LINEAR_FDB) + bed_count(b, MAD_SET, ATTR_P_KEY_TABLE);
-}
-
 static bool
 is_set(const struct tap_mad *e, uint16_t attr)
 {

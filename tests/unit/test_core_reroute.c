@@ -47,20 +47,6 @@ live(const char *fabric, const char **engines, struct tap **tap)
 	return sm;
 }
 
-static void
-end(struct bed_sm *sm, struct tap *tap)
-{
-	bed_free(sm->bed);
-	tap_free(tap);
-}
-
-static uint64_t
-all_sets(const struct bed *b)
-{
-	return bed_count(b, MAD_SET, ATTR_PORT_INFO) + bed_count(b, MAD_SET, ATTR_SWITCH_INFO) +
-	       bed_count(b, MAD_SET, ATTR_LINEAR_FDB) + bed_count(b, MAD_SET, ATTR_P_KEY_TABLE);
-}
-
 /* A command and its answer. */
 struct outcome {
 	bool done;		/* the answer came */
