@@ -619,8 +619,9 @@ note_cables(struct subnet *s)
 
 			if (!p->peer || (d->info.node_type != NODE_SWITCH && d != s->topo.own))
 				continue;
-			p->pushed_guid = p->peer->guid;
-			p->pushed_port = p->peer_number;
+			p->flags |= LIVE_PORT_PASSED;
+			p->seen_guid = p->peer->guid;
+			p->seen_port = p->peer_number;
 		}
 	}
 }

@@ -598,41 +598,54 @@ forget_tables(struct subnet *s, struct device *d)
 	}
 }
 
+/* Somebody else is, or has answered, behind a port than was known to be there. */
+static bool
+leads_elsewhere(const struct subnet *s, const struct live_port *p)
+{
+	if (!p->seen_guid)
+		return false;
+	if (p->peer)
+		return p->peer->guid != p->seen_guid || p->peer_number != p->seen_port;
+	return p->far_sweep == s->sweep.id &&
+	       (p->far_guid != p->seen_guid || p->far_port != p->seen_port);
+}
+
 /*
- * A cable that was moved between discovery and push led Sets to another device than they were made
- * for, and a GetResp does not say whose it is. True if a port that Sets may have passed since its
- * device was looked at last leads elsewhere now.
+ * A cable that was moved under a sweep or a push led requests to another device than they were made
+ * for, and a response does not say whose it is. True if a port leads elsewhere now than when its
+ * device was looked at last; `passed` is set if Sets of a push may have gone that way since.
  */
 static bool
-cable_moved(const struct subnet *s, struct device *d)
+cable_moved(const struct subnet *s, struct device *d, bool *passed)
 {
 	bool looked = d == s->topo.own || d->info_sweep == s->sweep.id, moved = false;
 
 	for (unsigned n = 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];
+		bool other = leads_elsewhere(s, p);
 
-		if (p->pushed_guid && p->peer &&
-		    (p->peer->guid != p->pushed_guid || p->peer_number != p->pushed_port))
-			moved = true;
+		moved |= other;
+		*passed |= other && p->flags & LIVE_PORT_PASSED;
 		/* Up and nobody known behind it: who it is may come out later. */
-		if (looked && !d->suspect && (p->peer || !live_port_up(p)))
-			p->pushed_guid = 0;
+		if (!other && (!looked || d->suspect || (!p->peer && live_port_up(p))))
+			continue;
+		p->seen_guid = p->peer ? p->peer->guid : 0;
+		p->seen_port = p->peer_number;
+		p->flags &= (uint16_t)~LIVE_PORT_PASSED;
 	}
 	return moved;
 }
 
-/* Whatever was acknowledged since is in doubt, at the right device and at the wrong one. */
+/* Whatever was answered since is in doubt, at the right device and at the wrong one. */
 static void
 look_for_moves(struct subnet *s)
 {
-	bool moved = false;
+	bool moved = false, passed = false;
 
 	list_each(it, &s->topo.devices)
-		moved |= cable_moved(s, list_entry(it, struct device, all));
-	if (!moved)
-		return;
-	s->want_tables = true;
-	if (s->sweep.kind != SWEEP_HEAVY)
+		moved |= cable_moved(s, list_entry(it, struct device, all), &passed);
+	s->want_tables |= passed;
+	if (moved)
 		subnet_want_sweep(s, SWEEP_HEAVY);
 }
 

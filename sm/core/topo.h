@@ -44,6 +44,7 @@ enum port_flags {
 	LIVE_PORT_TOO_FAR = 1024,	/* link is up, what is behind it is out of our reach */
 	LIVE_PORT_JUDGE = 2048,		/* the answer to its probe decides claims */
 	LIVE_PORT_CLAIM_DUE = 4096,	/* what stood against its claim has changed: probe again */
+	LIVE_PORT_PASSED = 8192,	/* Sets may have passed since it was looked at */
 };
 
 struct live_port {
@@ -68,7 +69,7 @@ struct live_port {
 	uint32_t read_sweep;		/* sweep that read info last */
 	uint32_t asked_sweep;		/* sweep that asked for info last */
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
-	uint64_t pushed_guid;		/* device behind it when Sets went out; 0: seen since */
+	uint64_t seen_guid;		/* device behind it when it was looked at last; 0 none */
 	uint32_t far_sweep;		/* sweep of that probe */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
@@ -76,7 +77,7 @@ struct live_port {
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
 	uint8_t far_port;		/* port number that its last probe was answered with */
-	uint8_t pushed_port;		/* port number there, with pushed_guid */
+	uint8_t seen_port;		/* port number there, with seen_guid */
 	uint8_t judge_port;		/* and its number */
 	uint8_t probes;			/* in one sweep */
 	uint8_t probe_failures;		/* in a row */
