@@ -96,6 +96,23 @@ measure_edges(struct balance *b)
 		}
 }
 
+/* Switches with several cables to one neighbour; all, if there are more switches than labels. */
+static void
+find_parallel(struct balance *b)
+{
+	const struct fabric *f = b->f;
+	uint32_t *seen = mem_array(f->nswitches, sizeof(*seen));
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		b->parallel[sw] = f->nswitches > 1u << LEVELS_LABEL_BITS;
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
+			b->parallel[sw] |= seen[b->to[e]] == sw + 1;
+			seen[b->to[e]] = sw + 1;
+		}
+	}
+	mem_free(seen);
+}
+
 static void
 match_previous(struct balance *b)
 {
@@ -122,6 +139,7 @@ balance_init(struct balance *b)
 	b->out = mem_array(f->nedges, 1);
 	b->edge_at = mem_array(f->nports, sizeof(*b->edge_at));
 	b->label = mem_array(f->nswitches, sizeof(*b->label));
+	b->parallel = mem_array(f->nswitches, sizeof(*b->parallel));
 	b->sources = levels_hosts(f);
 	b->ones = mem_array(f->nswitches, sizeof(*b->ones));
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
@@ -130,6 +148,7 @@ balance_init(struct balance *b)
 	}
 	measure_edges(b);
 	levels_label(f, b->label);
+	find_parallel(b);
 	match_previous(b);
 	stream_init(&b->streams[0], b, b->sources, any_fixed);
 	stream_init(&b->streams[1], b, b->ones, any_fixed);
@@ -145,6 +164,7 @@ balance_done(struct balance *b)
 	mem_free(b->out);
 	mem_free(b->edge_at);
 	mem_free(b->label);
+	mem_free(b->parallel);
 	mem_free(b->sources);
 	mem_free(b->ones);
 	mem_free(b->prev_sw);

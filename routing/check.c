@@ -18,6 +18,7 @@
  * counted as cut off, not as a fault of the routing.
  */
 #define BLOCK 64u	/* LIDs whose entries are gathered at a time */
+#define LEAP_ROUNDS 7u
 
 /* Follow one switch's way until it ends or meets a known one, then tell all on it. */
 static void
@@ -68,14 +69,15 @@ read_column(const struct checker *c, struct scratch *s, uint32_t lid)
 	return &s->columns[(size_t)(lid - first) * n];
 }
 
-/* Where all switches send a LID: next[], and fate[] where that ends a way. */
-static void
+/* Where all switches send a LID: next[], and fate[] where that ends a way. False if it ends anywhere
+ * but at its owner. */
+static bool
 read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {
 	const struct plan_dest *d = &c->in->lids->dest[lid];
 	const uint8_t *column = read_column(c, s, lid);
 	const struct hop *hops = c->hops;
-	uint32_t *next = s->next;
+	uint32_t *next = s->next, ends = 0;
 	uint8_t *fates = s->fate;
 
 	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
@@ -84,11 +86,45 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 
 		next[sw] = e;
 		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
+		ends += e == FABRIC_NONE;
 	}
-	if (column[d->sw] == d->out) {
-		next[d->sw] = FABRIC_NONE;
-		fates[d->sw] = ARRIVES;
+	if (column[d->sw] != d->out)
+		return false;
+	ends -= next[d->sw] == FABRIC_NONE;
+	next[d->sw] = FABRIC_NONE;
+	fates[d->sw] = ARRIVES;
+	return ends == 0;
+}
+
+/*
+ * The usual case, in which all ways arrive: each switch leaps over ever more of its way (pointer
+ * jumping, Wyllie 1979), hops[] counting what lies between it and where it looks. False if some
+ * have not arrived after as many rounds as suffice for LEAP_ROUNDS doublings, or never will.
+ */
+static bool
+leap(const struct checker *c, struct scratch *s, uint32_t home)
+{
+	const uint32_t *to = c->channels.to, *next = s->next;
+	uint32_t *at = s->stack, n = c->f->nswitches, away = 1;
+	uint16_t *hops = s->hops;
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		at[sw] = sw == home ? home : to[next[sw]];
+		hops[sw] = sw != home;
 	}
+	for (unsigned round = 0; away && round < LEAP_ROUNDS; round++) {
+		away = 0;
+		for (uint32_t sw = 0; sw < n; sw++) {
+			uint32_t there = at[sw];
+
+			hops[sw] = (uint16_t)(hops[sw] + hops[there]);
+			at[sw] = at[there];
+			away |= at[there] ^ home;
+		}
+	}
+	for (uint32_t sw = 0; !away && sw < n; sw++)
+		hops[sw]++;
+	return !away;
 }
 
 /* Switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
@@ -141,7 +177,8 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {
 	uint32_t home = c->in->lids->dest[lid].sw, part = c->part[home];
 
-	read_lid(c, s, lid);
+	if (read_lid(c, s, lid) && !c->any_silent && leap(c, s, home))
+		return;
 	s->hops[home] = 1;
 	if (c->any_silent)
 		find_near(c, s, lid);

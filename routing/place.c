@@ -27,7 +27,8 @@
 #define KEY_LABEL_BITS LEVELS_LABEL_BITS
 #define KEY_LOAD_SHIFT (3 * KEY_LABEL_BITS)	/* the flows stand above three labels */
 #define KEY_LOAD_MAX ((uint64_t)1 << 27)
-#define FLOW_MAX ((1u << 26) - 1)	/* flows saturate: their sums must fit into a key */
+/* Flows saturate: their sums must fit into a key. */
+#define FLOW_MAX ((((uint64_t)1 << 26) - 1) << KEY_LOAD_SHIFT)
 
 /* The edge that the previous plan used at `sw` for a LID of the same owner; FABRIC_NONE. */
 static uint32_t
@@ -70,81 +71,89 @@ overlap(const struct balance *b, uint32_t sw, uint32_t e, const struct item *it)
 static inline uint64_t
 edge_key(const struct stream *s, uint32_t e, uint32_t to)
 {
-	return s->key[to] + ((uint64_t)s->flow[e] << KEY_LOAD_SHIFT);
+	return s->key[to] + s->flow[e];
 }
 
-/* List the edges with the least load, in the order in which they are offered. */
-static void
-find_ties(const struct stream *s, const uint32_t *edge, uint32_t len, struct ties *ties,
-	  uint32_t *tied)
+/* List the edges with the least load. */
+static uint32_t
+find_ties(const uint32_t *after, const uint32_t *edge, uint32_t len, uint32_t *tied)
 {
-	const uint32_t *after = s->after;
-	uint32_t least = after[edge[0]];
+	uint32_t least = after[edge[0]], n = 0;
 
 	for (uint32_t i = 1; i < len; i++)
 		least = after[edge[i]] < least ? after[edge[i]] : least;
-	ties->len = 0;
 	for (uint32_t i = 0; i < len; i++) {
-		tied[ties->len] = edge[i];
-		ties->len += after[edge[i]] == least;
+		tied[n] = edge[i];
+		n += after[edge[i]] == least;
 	}
+	return n;
 }
 
-/*
- * Most LIDs offer a switch the same edges as the LID before, so the list of those with the least
- * load is kept: loads only rise, so edges only leave it, until it is empty.
- */
-static inline const struct ties *
-ties_of(const struct balance *b, struct stream *s, uint32_t sw, const uint32_t *edge, uint32_t len)
+/* The tree offers a switch edges for the first time, or the list is empty. */
+static __attribute__((noinline)) void
+renew_ties(const struct stream *s, struct ties *ties, const uint32_t *edge, uint32_t len,
+	   uint32_t *tied)
 {
-	struct ties *ties = &s->ties[sw];
-	uint32_t first = edge[0], last = edge[len - 1], tree = s->tree.serial;
+	uint32_t first = edge[0], last = edge[len - 1];
+	bool same = ties->first == first && ties->last == last && ties->offered == len &&
+		last - first + 1 == len;	/* nothing between that might not be offered */
 
-	if (ties->len && ties->first == first && ties->last == last && ties->offered == len &&
-	    (last - first + 1 == len || ties->tree == tree))
-		return ties;
-	*ties = (struct ties){ .first = first, .last = last, .offered = len, .tree = tree };
-	find_ties(s, edge, len, ties, &s->tied[b->f->edge_first[sw]]);
-	return ties;
+	ties->tree = s->tree.serial;
+	if (same && ties->len)
+		return;
+	ties->first = first;
+	ties->last = last;
+	ties->offered = len;
+	ties->len = find_ties(s->after, edge, len, tied);
 }
 
-/* The load of an edge rose. */
+/* The load of an edge rose: it leaves the list of those with the least. */
 static inline void
-leave_ties(const struct balance *b, struct stream *s, uint32_t sw, uint32_t e)
+leave_ties(struct ties *ties, uint32_t *tied, uint32_t e)
 {
-	struct ties *ties = &s->ties[sw];
-	uint32_t *tied = &s->tied[b->f->edge_first[sw]], n = 0;
+	uint32_t i = ties->chosen;
 
-	for (uint32_t i = 0, len = ties->len; i < len; i++) {
-		tied[n] = tied[i];
-		n += tied[i] != e;
-	}
-	ties->len = n;
+	if (i >= ties->len || tied[i] != e)	/* not what choose() said */
+		for (i = 0; i < ties->len && tied[i] != e; i++)
+			;
+	if (i < ties->len)
+		tied[i] = tied[--ties->len];
 }
 
-/* Of edges with equal load the one with the least key, or with the fewest entries if those are
- * equal too. *worth: what choose_all() keeps of the choice. */
+/* Of edges with equal load the one with the least key: its place in the list. *worth: that key. */
 static inline uint32_t
-choose(const struct balance *b, const struct stream *s, const uint32_t *edge, uint32_t len,
+choose(const struct stream *s, const uint32_t *to, const uint32_t *edge, uint32_t len,
        uint64_t *worth)
 {
-	const uint32_t *to = b->to;
-	uint32_t best = edge[0];
-	uint64_t best_key = edge_key(s, best, to[best]);
-	bool equal = false;
+	const uint64_t *key = s->key, *flow = s->flow;
+	uint64_t least = key[to[edge[0]]] + flow[edge[0]];
+	uint32_t best = 0;
 
 	for (uint32_t i = 1; i < len; i++) {
-		uint64_t k = edge_key(s, edge[i], to[edge[i]]);
+		uint32_t e = edge[i];
+		uint64_t k = key[to[e]] + flow[e];
 
-		equal |= k == best_key;
-		best = k < best_key ? edge[i] : best;
-		best_key = k < best_key ? k : best_key;
+		best = k < least ? i : best;
+		least = k < least ? k : least;
 	}
-	for (uint32_t i = 0; equal && i < len; i++)
-		if (edge_key(s, edge[i], to[edge[i]]) == best_key &&
-		    s->entries[edge[i]] < s->entries[best])
-			best = edge[i];
-	*worth = best_key;
+	*worth = least;
+	return best;
+}
+
+/* The same where keys may be equal too: then the fewest entries count, and the first edge. */
+static uint32_t
+choose_equal(const struct stream *s, const uint32_t *to, const uint32_t *edge, uint32_t len,
+	     uint64_t *worth)
+{
+	uint32_t best = choose(s, to, edge, len, worth);
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t n = s->entries[edge[i]], least = s->entries[edge[best]];
+
+		if (edge_key(s, edge[i], to[edge[i]]) == *worth &&
+		    (n < least || (n == least && edge[i] < edge[best])))
+			best = i;
+	}
 	return best;
 }
 
@@ -166,7 +175,7 @@ choose_apart(const struct balance *b, const struct stream *s, const uint32_t *ed
 		if (n < best_overlap || s->after[e] < s->after[best])
 			best = e;
 		else if (s->after[e] == s->after[best])
-			best = choose(b, s, pair, 2, &worth);
+			best = pair[choose_equal(s, b->to, pair, 2, &worth)];
 		best_overlap = n;
 	}
 	return best;
@@ -256,33 +265,52 @@ choose_otherwise(const struct balance *b, const struct placing *p, uint32_t sw,
 	return e;
 }
 
+/*
+ * The edge with the least load and key. Most LIDs offer a switch the same edges as the LID before,
+ * so the list of those with the least load is kept: loads only rise, so edges only leave it, until
+ * it is empty.
+ */
+static inline uint32_t
+choose_tied(const struct balance *b, struct stream *s, uint32_t sw, const uint32_t *edge,
+	    uint32_t len, uint64_t *worth)
+{
+	struct ties *ties = &s->ties[sw];
+	uint32_t *tied = &s->tied[b->f->edge_first[sw]];
+
+	if (ties->tree != s->tree.serial || !ties->len)
+		renew_ties(s, ties, edge, len, tied);
+	/* Labels tell ways apart, but not parallel cables, nor what lies further off. */
+	if (b->parallel[sw] || s->tree.dist[sw] > 4)
+		ties->chosen = choose_equal(s, b->to, tied, ties->len, worth);
+	else
+		ties->chosen = choose(s, b->to, tied, ties->len, worth);
+	return tied[ties->chosen];
+}
+
 static void
 choose_all(const struct balance *b, const struct placing *p)
 {
 	struct stream *s = p->s;
-	const struct balance_tree *t = &s->tree;
-	const uint32_t *order = t->order, *first = t->first;
+	const uint32_t *order = s->tree.order, *first = s->tree.first, *list = s->tree.edge;
+	const uint16_t *dist = s->tree.dist, *label = b->label;
 	bool plain = !p->it->offset && !p->previous;
+	uint32_t *choice = s->choice;
+	uint64_t *key = s->key;
 
-	s->key[p->it->home] = 0;
-	for (uint32_t i = 1, n = t->n; i < n; i++) {
-		const uint32_t *edge = &t->edge[first[i]];
+	key[p->it->home] = 0;
+	for (uint32_t i = 1, n = s->tree.n; i < n; i++) {
+		const uint32_t *edge = &list[first[i]];
 		uint32_t sw = order[i], len = first[i + 1] - first[i], e = edge[0];
 		uint64_t worth;
 
-		if (len == 1) {
-			worth = edge_key(s, e, b->to[e]);
-		} else {
-			const struct ties *ties = ties_of(b, s, sw, edge, len);
-
-			e = choose(b, s, &s->tied[b->f->edge_first[sw]], ties->len, &worth);
-		}
-		if (!plain && len > 1) {
+		if (len > 1)
+			e = choose_tied(b, s, sw, edge, len, &worth);
+		if (len > 1 && !plain)
 			e = choose_otherwise(b, p, sw, edge, len, e);
+		if (len == 1 || !plain)
 			worth = edge_key(s, e, b->to[e]);
-		}
-		s->choice[sw] = e;
-		s->key[sw] = way_key(worth, b->label[sw], t->dist[sw]);
+		choice[sw] = e;
+		key[sw] = way_key(worth, label[sw], dist[sw]);
 	}
 }
 
@@ -303,12 +331,16 @@ place_unused(const struct balance *b, const struct placing *p, uint32_t i)
 }
 
 static inline void
-add_flows(struct stream *s, uint32_t e, uint32_t inflow, uint32_t step)
+add_flows(const struct balance *b, struct stream *s, uint32_t sw, uint32_t e, uint32_t inflow)
 {
-	uint64_t flow = s->flow[e] + (uint64_t)inflow * step / PLACE_LOAD_UNIT;
+	uint32_t step = b->step[e];
+	uint64_t flow = s->flow[e] +
+		((uint64_t)inflow * step / PLACE_LOAD_UNIT << KEY_LOAD_SHIFT);
 
-	s->flow[e] = flow < FLOW_MAX ? (uint32_t)flow : FLOW_MAX;
+	s->flow[e] = flow < FLOW_MAX ? flow : FLOW_MAX;
 	s->after[e] += step;
+	if (s->ties[sw].len)
+		leave_ties(&s->ties[sw], &s->tied[b->f->edge_first[sw]], e);
 }
 
 /* Rows are far apart in memory: entries are gathered LID by LID and go to them many at a time. */
@@ -346,23 +378,23 @@ count_all(const struct balance *b, const struct placing *p)
 {
 	struct stream *s = p->s;
 	const uint32_t *order = s->tree.order, *to = b->to, *step = b->step;
-	const uint32_t *sources = s->sources;
-	uint32_t *inflow = s->inflow;
+	const uint32_t *sources = s->sources, *choice = s->choice;
+	uint32_t *inflow = s->inflow, *entries = s->entries;
+	const uint8_t *out = b->out;
 	uint8_t *column = next_column(b, s, p->it->lid);
 
 	for (uint32_t i = s->tree.n; i-- > 1;) {
-		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = s->choice[sw];
+		uint32_t sw = order[i], in = inflow[sw] + sources[sw], e = choice[sw];
 
 		inflow[sw] = 0;
 		if (in) {
-			add_flows(s, e, in, step[e]);
-			leave_ties(b, s, sw, e);
+			add_flows(b, s, sw, e, in);
 			inflow[to[e]] += in;
 		} else {
 			e = place_unused(b, p, i);
 		}
-		s->entries[e] += step[e];
-		column[sw] = b->out[e];
+		entries[e] += step[e];
+		column[sw] = out[e];
 	}
 	inflow[p->it->home] = 0;
 	column[p->it->home] = p->it->out;

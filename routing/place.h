@@ -22,6 +22,7 @@ struct ties {
 	uint32_t last;		/* last one */
 	uint32_t offered;	/* how many */
 	uint32_t tree;		/* serial number of the tree that offered them */
+	uint32_t chosen;	/* place of the edge chosen for the present destination */
 	uint32_t len;		/* those with the least load, in the switch's part of tied[] */
 };
 
@@ -29,7 +30,7 @@ struct ties {
  * itself, and each has a thread for itself. */
 struct stream {
 	uint32_t *after;	/* by edge: its load if one more destination took it */
-	uint32_t *flow;		/* by edge: flows that cross it, times fastest rate / rate */
+	uint64_t *flow;		/* by edge: flows that cross it, times fastest rate / rate, shifted */
 	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
 	const uint32_t *sources;	/* by switch: who sends from there and counts; borrowed */
 	struct ties *ties;	/* by switch */
@@ -56,6 +57,7 @@ struct balance {
 	uint32_t *step;			/* by edge: load that one destination adds */
 	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
 	uint16_t *label;		/* by switch */
+	bool *parallel;			/* by switch: keys of its edges may be equal */
 	uint32_t *sources;		/* by switch: hosts' ports on it */
 	uint32_t *ones;			/* by switch: 1, its management port */
 	uint32_t *prev_sw;		/* by switch: index in the previous plan; NULL: no plan */
