@@ -104,7 +104,8 @@ test_wait(void **state)
 		"subnet one is not up: programming: gpu-4/1 keeps");
 	h.standby = true;
 	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
-		"subnet one is not up: this subnet manager is standby, in charge is gpu-9 (0x9009)");
+		"subnet one is not up: this subnet manager is standby, in charge is gpu-9 "
+		"(0x9009)");
 	h.standby = false;
 	h.timer = loop_timer_new(h.loop, comes_up, NULL);
 	loop_timer_set(h.timer, MSEC(120));
