@@ -61,16 +61,20 @@ read_column(const struct checker *c, struct scratch *s, uint32_t lid)
 
 	if (s->block != first) {
 		s->block = first;
-		for (uint32_t sw = 0; sw < n; sw++)
-			for (uint32_t i = 0; i < BLOCK; i++)
-				s->columns[(size_t)i * n + sw] =
-					plan_row_port(c->in->rows[sw], first + i);
+		for (uint32_t sw = 0; sw < n; sw++) {
+			const struct plan_row *row = c->in->rows[sw];
+			uint32_t len = row && row->len > first ? row->len - first : 0;
+			uint8_t *column = &s->columns[sw];
+
+			for (uint32_t i = 0; i < BLOCK; i++, column += n)
+				*column = i < len ? row->port[first + i] : LFT_NO_PORT;
+		}
 	}
 	return &s->columns[(size_t)(lid - first) * n];
 }
 
-/* Where all switches send a LID: next[], and fate[] where that ends a way. False if it ends anywhere
- * but at its owner. */
+/* Where all switches send a LID: next[], and fate[] where that ends a way. False if one ends
+ * anywhere but at its owner. */
 static bool
 read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 {

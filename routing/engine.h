@@ -17,7 +17,8 @@
  * FABRIC_NODE_SILENT and no fixed row is not known to forward anything: it gets no row either.
  */
 struct engine_options {
-	const uint64_t *roots;		/* GUIDs of root switches, or of CAs on them; NULL */
+	/* GUIDs of root switches, or of CAs on them (the note says which switch that is); NULL. */
+	const uint64_t *roots;
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
 };
@@ -32,7 +33,8 @@ struct engine_input {
 
 struct engine_output {
 	struct plan_row **rows;		/* allocated by the caller, nswitches NULLs; engine fills */
-	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane */
+	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane; its state
+					 * may hold what the engine must know of its last run */
 	uint8_t *ranks;			/* engine sets (mem_alloc, nswitches), or leaves NULL */
 	char note[400];			/* a remark for people, or "" */
 };

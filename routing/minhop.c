@@ -64,10 +64,11 @@ minhop_tree(const void *arg, uint32_t home, const uint8_t *exits, struct balance
 		uint8_t exit = exits ? exits[sw] : BALANCE_FREE;
 
 		t->first[i] = len;
-		for (uint32_t k = first[sw], end = first[sw + 1]; k < end; k++)
-			if (dist[to[k]] == want &&
-			    (exit == BALANCE_FREE || exit == m->f->edges[k].out))
-				edge[len++] = k;
+		for (uint32_t k = first[sw], end = first[sw + 1]; k < end; k++) {
+			edge[len] = k;
+			len += dist[to[k]] == want &&
+				(exit == BALANCE_FREE || exit == m->f->edges[k].out);
+		}
 	}
 	t->first[t->n] = len;
 }

@@ -157,7 +157,7 @@ choose_equal(const struct stream *s, const uint32_t *to, const uint32_t *edge, u
 	return best;
 }
 
-/* The same for the further LIDs of a port: first what its earlier LIDs leave free, then the load. */
+/* For the further LIDs of a port: first what its earlier LIDs leave free, then the load. */
 static uint32_t
 choose_apart(const struct balance *b, const struct stream *s, const uint32_t *edge, uint32_t len,
 	     uint32_t sw, const struct item *it)
@@ -237,12 +237,12 @@ keep(const struct balance *b, const uint32_t *load, const uint32_t *edge, const 
 static inline uint64_t
 way_key(uint64_t worth, uint64_t label, unsigned dist)
 {
-	if (worth >> KEY_LOAD_SHIFT > KEY_LOAD_MAX)
-		worth = KEY_LOAD_MAX << KEY_LOAD_SHIFT |
-			(worth & (((uint64_t)1 << KEY_LOAD_SHIFT) - 1));
-	if (dist <= 3)
-		worth |= label << (KEY_LABEL_BITS * (3 - dist));
-	return worth;
+	static const uint8_t shift[4] = { 0, 2 * KEY_LABEL_BITS, KEY_LABEL_BITS, 0 };
+	const uint64_t labels = ((uint64_t)1 << KEY_LOAD_SHIFT) - 1;
+
+	if (worth > (KEY_LOAD_MAX << KEY_LOAD_SHIFT | labels))
+		worth = KEY_LOAD_MAX << KEY_LOAD_SHIFT | (worth & labels);
+	return dist <= 3 ? worth | label << shift[dist] : worth;
 }
 
 static uint32_t
@@ -266,67 +266,63 @@ choose_otherwise(const struct balance *b, const struct placing *p, uint32_t sw,
 }
 
 /*
- * The edge with the least load and key. Most LIDs offer a switch the same edges as the LID before,
- * so the list of those with the least load is kept: loads only rise, so edges only leave it, until
- * it is empty.
+ * All switches choose the edge with the least load and key. Most LIDs offer a switch the same edges
+ * as the LID before, so the list of those with the least load is kept: loads only rise, so edges
+ * only leave it, until it is empty.
  */
-static inline uint32_t
-choose_tied(const struct balance *b, struct stream *s, uint32_t sw, const uint32_t *edge,
-	    uint32_t len, uint64_t *worth)
-{
-	struct ties *ties = &s->ties[sw];
-	uint32_t *tied = &s->tied[b->f->edge_first[sw]];
-
-	if (ties->tree != s->tree.serial || !ties->len)
-		renew_ties(s, ties, edge, len, tied);
-	/* Labels tell ways apart, but not parallel cables, nor what lies further off. */
-	if (b->parallel[sw] || s->tree.dist[sw] > 4)
-		ties->chosen = choose_equal(s, b->to, tied, ties->len, worth);
-	else
-		ties->chosen = choose(s, b->to, tied, ties->len, worth);
-	return tied[ties->chosen];
-}
-
 static void
 choose_all(const struct balance *b, const struct placing *p)
 {
 	struct stream *s = p->s;
 	const uint32_t *order = s->tree.order, *first = s->tree.first, *list = s->tree.edge;
+	const uint32_t *to = b->to, *edge_first = b->f->edge_first;
 	const uint16_t *dist = s->tree.dist, *label = b->label;
 	bool plain = !p->it->offset && !p->previous;
-	uint32_t *choice = s->choice;
+	uint32_t *choice = s->choice, serial = s->tree.serial;
+	struct ties *all_ties = s->ties;
 	uint64_t *key = s->key;
 
 	key[p->it->home] = 0;
 	for (uint32_t i = 1, n = s->tree.n; i < n; i++) {
 		const uint32_t *edge = &list[first[i]];
 		uint32_t sw = order[i], len = first[i + 1] - first[i], e = edge[0];
+		uint32_t *tied = &s->tied[edge_first[sw]];
+		struct ties *ties = &all_ties[sw];
 		uint64_t worth;
 
-		if (len > 1)
-			e = choose_tied(b, s, sw, edge, len, &worth);
-		if (len > 1 && !plain)
+		if (len == 1) {
+			worth = key[to[e]] + s->flow[e];
+		} else {
+			if (ties->tree != serial || !ties->len)
+				renew_ties(s, ties, edge, len, tied);
+			/* Labels do not tell parallel cables apart, nor what lies further off. */
+			if (b->parallel[sw] || dist[sw] > 4)
+				ties->chosen = choose_equal(s, to, tied, ties->len, &worth);
+			else
+				ties->chosen = choose(s, to, tied, ties->len, &worth);
+			e = tied[ties->chosen];
+		}
+		if (!plain && len > 1) {
 			e = choose_otherwise(b, p, sw, edge, len, e);
-		if (len == 1 || !plain)
-			worth = edge_key(s, e, b->to[e]);
+			worth = edge_key(s, e, to[e]);
+		}
 		choice[sw] = e;
 		key[sw] = way_key(worth, label[sw], dist[sw]);
 	}
 }
 
-/* An entry that no host's packets use. */
+/* An entry that no host's packets use, among the edges that the switch is offered. */
 static uint32_t
-place_unused(const struct balance *b, const struct placing *p, uint32_t i)
+place_unused(const struct balance *b, const struct placing *p, uint32_t sw, const uint32_t *edge,
+	     const uint32_t *end)
 {
-	const struct balance_tree *t = &p->s->tree;
-	const uint32_t *edge = &t->edge[t->first[i]], *end = &t->edge[t->first[i + 1]];
-	uint32_t sw = t->order[i], e = p->s->choice[sw];
+	uint32_t e;
 
-	if (end - edge > 1 && !p->it->offset) {
-		e = choose_unused(b, p, sw, edge, (uint32_t)(end - edge));
-		if (p->previous)
-			e = keep(b, p->s->entries, edge, end, e, old_edge(b, p, sw));
-	}
+	if (p->it->offset)
+		return p->s->choice[sw];
+	e = choose_unused(b, p, sw, edge, (uint32_t)(end - edge));
+	if (p->previous)
+		e = keep(b, p->s->entries, edge, end, e, old_edge(b, p, sw));
 	return e;
 }
 
@@ -379,6 +375,7 @@ count_all(const struct balance *b, const struct placing *p)
 	struct stream *s = p->s;
 	const uint32_t *order = s->tree.order, *to = b->to, *step = b->step;
 	const uint32_t *sources = s->sources, *choice = s->choice;
+	const uint32_t *first = s->tree.first, *list = s->tree.edge;
 	uint32_t *inflow = s->inflow, *entries = s->entries;
 	const uint8_t *out = b->out;
 	uint8_t *column = next_column(b, s, p->it->lid);
@@ -390,8 +387,8 @@ count_all(const struct balance *b, const struct placing *p)
 		if (in) {
 			add_flows(b, s, sw, e, in);
 			inflow[to[e]] += in;
-		} else {
-			e = place_unused(b, p, i);
+		} else if (first[i + 1] - first[i] > 1) {
+			e = place_unused(b, p, sw, &list[first[i]], &list[first[i + 1]]);
 		}
 		entries[e] += step[e];
 		column[sw] = out[e];

@@ -30,7 +30,7 @@ struct ties {
  * itself, and each has a thread for itself. */
 struct stream {
 	uint32_t *after;	/* by edge: its load if one more destination took it */
-	uint64_t *flow;		/* by edge: flows that cross it, times fastest rate / rate, shifted */
+	uint64_t *flow;		/* by edge: flows across it, times fastest rate / rate, shifted */
 	uint32_t *entries;	/* by edge: as load, of all entries, used or not */
 	const uint32_t *sources;	/* by switch: who sends from there and counts; borrowed */
 	struct ties *ties;	/* by switch */

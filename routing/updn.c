@@ -106,9 +106,13 @@ offer(const struct ranks *r, const struct balance_tree *t, uint32_t sw, uint8_t 
 	uint32_t want = t->dist[sw] - 1u, len = 0;
 	uint8_t marked = mark[sw];
 
+	for (; k < end && exit == BALANCE_FREE; k++) {
+		edge[len] = r->edge[k];
+		len += (dist[to[k]] == want) & (mark[to[k]] >= marked);
+	}
 	for (; k < end; k++)
 		if (dist[to[k]] == want && mark[to[k]] >= marked &&
-		    (exit == BALANCE_FREE || exit == r->f->edges[r->edge[k]].out))
+		    exit == r->f->edges[r->edge[k]].out)
 			edge[len++] = r->edge[k];
 	return len;
 }
