@@ -18,7 +18,7 @@
  * counted as cut off, not as a fault of the routing.
  */
 #define BLOCK 64u	/* LIDs whose entries are gathered at a time */
-#define LEAP_ROUNDS 7u
+#define LEAP_ROUNDS 7u	/* each at least doubles how far is seen */
 
 /* Follow one switch's way until it ends or meets a known one, then tell all on it. */
 static void
@@ -103,7 +103,7 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 /*
  * The usual case, in which all ways arrive: each switch leaps over ever more of its way (pointer
  * jumping, Wyllie 1979), hops[] counting what lies between it and where it looks. False if some
- * have not arrived after as many rounds as suffice for LEAP_ROUNDS doublings, or never will.
+ * have not arrived after LEAP_ROUNDS: the way is very long, or a circle.
  */
 static bool
 leap(const struct checker *c, struct scratch *s, uint32_t home)
