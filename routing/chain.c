@@ -29,6 +29,7 @@ attempt_free(struct attempt *a)
 	mem_free(a->out.rows);
 	mem_free(a->out.ranks);
 	plan_lanes_unref(a->out.lanes);
+	plan_roots_unref(a->out.roots);
 }
 
 /* A row for each switch, silent ones' rows put in their places. */
@@ -86,6 +87,9 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	p->lanes = a->out.lanes;
 	mem_free(p->ranks);
 	p->ranks = a->out.ranks;
+	plan_roots_unref(p->roots);
+	p->roots = a->out.roots;
+	a->out.roots = NULL;
 	a->out.lanes = NULL;
 	a->out.ranks = NULL;
 	snprintf(p->engine_requested, sizeof(p->engine_requested), "%s", requested);

@@ -33,9 +33,9 @@ struct engine_input {
 
 struct engine_output {
 	struct plan_row **rows;		/* allocated by the caller, nswitches NULLs; engine fills */
-	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane; its state
-					 * may hold what the engine must know of its last run */
+	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane */
 	uint8_t *ranks;			/* engine sets (mem_alloc, nswitches), or leaves NULL */
+	struct plan_roots *roots;	/* configured roots that ranks were made from, or NULL */
 	char note[400];			/* a remark for people, or "" */
 };
 

@@ -90,7 +90,7 @@ minhop_route(const struct engine_input *in, struct engine_output *out, struct er
 	if (rc == 0) {
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
-		out->lanes = roots_record(in);
+		out->roots = roots_record(in);
 	}
 	ranks_free(&r);
 	mem_free(m.to);

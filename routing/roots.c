@@ -13,8 +13,7 @@
  * adapters that hang on them; otherwise the cabling tells (levels.c).
  *
  * Ranks are inherited from plan to plan, which must end when other roots are configured. So the
- * plan remembers which were: in the part of its lanes section that is the engine's own, a section
- * of one class and one lane. A plan without it was ranked from roots that were found.
+ * plan remembers which were (plan.roots). A plan without was ranked from roots that were found.
  */
 #define LISTED 4u	/* roots named in the note */
 #define NAME_MAX_SHOWN 40	/* of each; the note has little room */
@@ -71,19 +70,6 @@ roots_free(struct roots *roots)
 	mem_free(roots->mark);
 }
 
-/* The configured GUIDs in order. */
-struct record {
-	unsigned len;		/* how many */
-	uint64_t guid[];	/* they */
-};
-
-static void
-record_free(struct plan_lanes *l)
-{
-	mem_free(l->state);
-	mem_free(l);
-}
-
 static int
 guid_cmp(const void *a, const void *b)
 {
@@ -93,15 +79,16 @@ guid_cmp(const void *a, const void *b)
 }
 
 /* NULL if none is configured. */
-static struct record *
+static struct plan_roots *
 record_new(const struct engine_input *in)
 {
 	const struct engine_options *o = in->options;
-	struct record *r;
+	struct plan_roots *r;
 
 	if (!o || !o->nroots)
 		return NULL;
 	r = mem_alloc(sizeof(*r) + o->nroots * sizeof(r->guid[0]));
+	r->refs = 1;
 	r->len = o->nroots;
 	memcpy(r->guid, o->roots, o->nroots * sizeof(r->guid[0]));
 	qsort(r->guid, r->len, sizeof(r->guid[0]), guid_cmp);
@@ -109,19 +96,17 @@ record_new(const struct engine_input *in)
 }
 
 static bool
-record_equal(const struct record *a, const struct record *b)
+record_equal(const struct plan_roots *a, const struct plan_roots *b)
 {
 	if (!a || !b)
 		return a == b;
 	return a->len == b->len && memcmp(a->guid, b->guid, a->len * sizeof(a->guid[0])) == 0;
 }
 
-static const struct record *
+static struct plan_roots *
 previous_record(const struct engine_input *in)
 {
-	const struct plan_lanes *l = in->previous ? in->previous->lanes : NULL;
-
-	return l && l->free == record_free ? l->state : NULL;
+	return in->previous ? in->previous->roots : NULL;
 }
 
 /* An adapter may have moved: does a GUID mean a switch that was there, but that it did not mean? */
@@ -142,32 +127,24 @@ means_another(const struct engine_input *in, uint64_t guid)
 bool
 roots_changed(const struct engine_input *in)
 {
-	struct record *now = record_new(in);
+	struct plan_roots *now = record_new(in);
 	bool changed = in->previous && !record_equal(now, previous_record(in));
 
 	for (unsigned i = 0; now && in->previous && i < now->len; i++)
 		changed |= means_another(in, now->guid[i]);
-	mem_free(now);
+	plan_roots_unref(now);
 	return changed;
 }
 
-struct plan_lanes *
+struct plan_roots *
 roots_record(const struct engine_input *in)
 {
-	struct record *now = record_new(in);
-	struct plan_lanes *l;
+	struct plan_roots *now = record_new(in), *then = previous_record(in);
 
-	if (!now)
-		return NULL;
-	if (record_equal(now, previous_record(in))) {
-		mem_free(now);
-		return plan_lanes_ref(in->previous->lanes);
-	}
-	l = mem_zalloc(sizeof(*l));
-	*l = (struct plan_lanes){
-		.refs = 1, .classes = 1, .lanes = 1, .free = record_free, .state = now,
-	};
-	return l;
+	if (!now || !record_equal(now, then))
+		return now;
+	plan_roots_unref(now);
+	return plan_roots_ref(then);
 }
 
 static void

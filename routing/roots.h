@@ -22,8 +22,8 @@ roots_free(struct roots *roots);
 /* Were the ranks of the previous plan made from other roots than those configured now? */
 bool
 roots_changed(const struct engine_input *in);
-/* For engine_output.lanes: what roots_changed() has to know next time; NULL: nothing. */
-struct plan_lanes *
+/* For engine_output.roots: what roots_changed() has to know next time; NULL: nothing. */
+struct plan_roots *
 roots_record(const struct engine_input *in);
 /* For people: which the roots are, what stands above them, and what was made of the configuration.
  * It follows from the roots and the ranks alone, so that equal runs say the same. */

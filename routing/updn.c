@@ -151,7 +151,7 @@ updn_route(const struct engine_input *in, struct engine_output *out, struct erro
 		trees.hosts_arg = trees.switches_arg = &r;
 		balance_rows(in, out, &trees);
 		out->ranks = ranks_copy(&r);
-		out->lanes = roots_record(in);
+		out->roots = roots_record(in);
 	}
 	ranks_free(&r);
 	return rc;

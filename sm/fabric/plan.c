@@ -187,6 +187,21 @@ plan_lanes_unref(struct plan_lanes *l)
 		l->free(l);
 }
 
+struct plan_roots *
+plan_roots_ref(struct plan_roots *r)
+{
+	if (r)
+		ref(&r->refs);
+	return r;
+}
+
+void
+plan_roots_unref(struct plan_roots *r)
+{
+	if (r && unref(&r->refs))
+		mem_free(r);
+}
+
 struct plan *
 plan_new(const struct fabric *f)
 {
@@ -229,6 +244,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 		plan->rows[sw] = plan_row_ref(p->rows[sw]);
 	plan->lids = plan_lids_ref(p->lids);
 	plan->lanes = plan_lanes_ref(p->lanes);
+	plan->roots = plan_roots_ref(p->roots);
 	if (p->ranks) {
 		plan->ranks = mem_array(f->nswitches, 1);
 		memcpy(plan->ranks, p->ranks, f->nswitches);
@@ -266,6 +282,7 @@ plan_unref(const struct plan *p)
 	mem_free(plan->rows);
 	mem_free(plan->fixed);
 	mem_free(plan->ranks);
+	plan_roots_unref(plan->roots);
 	fabric_unref(plan->fabric);
 	mem_free(plan);
 }

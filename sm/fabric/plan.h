@@ -53,6 +53,13 @@ struct plan_lanes {
 	void *state;			/* the engine's own */
 };
 
+/* Section: the root GUIDs, as configured, that ranks were made from. */
+struct plan_roots {
+	uint32_t refs;			/* atomic */
+	uint32_t len;			/* how many */
+	uint64_t guid[];		/* in ascending order */
+};
+
 /* Outcome of the checker; see routing/check.h for how it is found. */
 struct plan_check {
 	uint64_t pairs;			/* ordered pairs of distinct CA ports that have a LID */
@@ -76,10 +83,11 @@ struct plan {
 	bool *fixed;			/* by switch index: silent, the row is what it holds */
 	struct plan_lanes *lanes;	/* NULL: one class, one lane */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
+	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */
 	char engine_requested[32];	/* first of the configured chain */
 	char engine_running[32];
 	char reason[400];		/* why running differs from requested, "" if it does not */
-	char note[400];			/* the engine's remark ("3 roots, X ranked on top"), "" */
+	char note[400];			/* the engine's remark, \"\" if none */
 	struct plan_check check;	/* of these very rows */
 	int64_t route_us;		/* time that routing took */
 	int64_t check_us;		/* time that the proof took */
@@ -125,6 +133,11 @@ struct plan_lanes *
 plan_lanes_ref(struct plan_lanes *l);
 void
 plan_lanes_unref(struct plan_lanes *l);
+
+struct plan_roots *
+plan_roots_ref(struct plan_roots *r);	/* NULL is allowed */
+void
+plan_roots_unref(struct plan_roots *r);
 
 /* An empty plan for a snapshot (rows[] and fixed[] allocated, entries NULL/false). */
 struct plan *
