@@ -156,14 +156,19 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	}
 }
 
-/* Something has changed, or may have, that is not yet programmed. A look round that has found
- * nothing so far is not that. */
+/* Something has changed, or may have, that is not yet programmed. A look round that was asked for,
+ * or is due, is not that as long as it has found nothing and written nothing. */
 static bool
 change_pending(const struct subnet *s)
 {
-	if (s->stage == SUBNET_PUSH || (s->stage == SUBNET_ROUTE && !s->reroute.done))
-		return true;
-	return s->dirty.len || s->want_route || (s->stage == SUBNET_SWEEP && s->sweep.changed);
+	bool look = s->forced && !s->sweep.changed;
+
+	if (s->stage == SUBNET_PUSH)
+		return !look || s->push.sets;
+	if (s->stage == SUBNET_ROUTE)
+		return !look && !s->reroute.done;
+	return s->dirty.len || (s->want_route && !look) ||
+	       (s->stage == SUBNET_SWEEP && s->sweep.changed);
 }
 
 static const char *
@@ -175,9 +180,9 @@ state_name(const struct subnet *s)
 	case SUBNET_SWEEP:
 		return s->up && !change_pending(s) ? "up" : "discovering";
 	case SUBNET_ROUTE:
-		return s->reroute.done && s->up ? "up" : "routing";
+		return s->up && !change_pending(s) ? "up" : "routing";
 	case SUBNET_PUSH:
-		return "programming";
+		return s->up && !change_pending(s) ? "up" : "programming";
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
 		break;

@@ -268,6 +268,8 @@ subnet_rest(struct subnet *s)
 	if (s->want_refresh && s->plan)
 		subnet_refresh(s);
 	lids_save_again(s);
+	if (s->wanted == SWEEP_NONE && !s->want_route)
+		s->forced = false;
 	subnet_set_stage(s, SUBNET_IDLE);
 	s->rested = loop_now(s->env.loop);
 	if (s->role == ROLE_STANDBY) {
@@ -702,7 +704,7 @@ subnet_sweep(struct subnet *s)
 {
 	s->failures = 0;
 	s->retry_at = 0;
-	s->want_tables = s->want_route = true;
+	s->want_tables = s->want_route = s->forced = true;
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 

@@ -204,6 +204,7 @@ struct subnet {
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
+	bool forced;			/* an administrator asked for the present look round */
 	bool want_tables;		/* the next heavy sweep reads all tables back */
 	bool want_route;		/* routing must run even if nothing has changed */
 	bool push_incomplete;		/* something must be pushed again */

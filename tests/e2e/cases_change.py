@@ -157,6 +157,14 @@ def test_reload():
         m.weft("reload")
         wait_for("the new engine", lambda: m.status()["engine_running"] == "updn", PROVED)
         m.weft("wait", "--timeout", str(PROVED))
+        # What an earlier configuration lent must not outlive it (seen by AddressSanitizer).
+        for interval in ("4s", "5s"):
+            m.write_text(good + "    sweep_interval: %s\n" % interval)
+            m.weft("reload")
+        m.weft("wait", "--timeout", str(PROVED))
+        m.weft("check")
+        m.weft("show", "nodes")
+        need(m.status()["state"] == "up", "several reloads changed the state")
         need(proved(lab), "the tables after a reload")
 
 

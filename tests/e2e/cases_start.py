@@ -85,6 +85,19 @@ def test_second_daemon():
         need(m.status()["state"] == "up", "the first daemon suffered")
 
 
+def test_lock_is_a_link():
+    """A link in place of the lock file is not followed: what it names stays as it is."""
+    with quiet_lab() as lab:
+        m = Weftd(lab)
+        victim = os.path.join(lab.dir, "victim")
+        with open(victim, "w", encoding="utf-8") as f:
+            f.write("precious")
+        os.symlink(victim, m.socket + ".lock")
+        ends(m.start(), 1, re.escape(os.path.basename(m.socket) + ".lock"))
+        with open(victim, encoding="utf-8") as f:
+            need(f.read() == "precious", "the file behind the link was written to")
+
+
 def test_same_state():
     """Two daemons must not share a state file."""
     with running() as (_, m):

@@ -552,6 +552,43 @@ test_too_few(void **state)
 	bed_free(b);
 }
 
+/* The spine behind port 5 of our leaf says that it forwards 8 LIDs; 14 are needed. */
+static bool
+short_spine(struct bed_sm *sm, struct port_mad *m)
+{
+	struct smp smp;
+
+	if (smp_decode(&smp, m->mad, MAD_SIZE) || smp.hop_count != 2 || smp.path[2] != 5)
+		return true;
+	return short_tables(sm, m);
+}
+
+/* One switch that holds too few LIDs is told; nobody loses a LID for it. */
+static void
+test_one_too_small(void **state)
+{
+	struct bed *b = bed_new("ft2 3 2 3", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	uint16_t cap = 8, was[14];
+
+	(void)state;
+	assert_int_equal(b->net->nnodes, 14);
+	start(sm);
+	for (uint32_t n = 0; n < 14; n++)
+		was[n] = held(b, n);
+	bed_stop(sm);
+	sm->arg = &cap;
+	sm->in = short_spine;
+	bed_start(sm);
+	bed_run(sm, SEC(20));
+	assert_non_null(bed_event(sm, EVENT_REFUSED, "fewer LIDs than the 14"));
+	for (uint32_t n = 0; n < 14; n++) {
+		assert_int_not_equal(held(b, n), 0);
+		assert_int_equal(held(b, n), was[n]);
+	}
+	bed_free(b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -567,6 +604,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_oldest_first),
 		cmocka_unit_test(test_comes_back),
 		cmocka_unit_test(test_too_few),
+		cmocka_unit_test(test_one_too_small),
 	};
 
 	/* One test by name, for those who look for a fault. */
