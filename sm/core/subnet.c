@@ -471,7 +471,7 @@ subnet_sweep_done(struct subnet *s)
 	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
 		push_doubt_tables(s);
 		s->want_tables = false;
-		s->sweep.changed = true;
+		s->want_route = true;
 	}
 	if (s->plan && !s->sweep.changed && !s->want_route && !retry_due(s) &&
 	    !s->first_master_sweep) {
@@ -614,8 +614,6 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 
 	s->env = *env;
 	s->conf = conf;
-	s->open = open;
-	s->open_arg = open_arg;
 	s->born = loop_now(env->loop);
 	s->stage = SUBNET_WAITING;
 	topo_init(&s->topo);

@@ -177,8 +177,6 @@ struct reroute {
 struct subnet {
 	struct subnet_env env;
 	const struct config_subnet *conf;
-	subnet_open_fn open;
-	void *open_arg;
 	struct port *port;
 	struct transact *transact;
 	struct topo topo;
@@ -200,7 +198,6 @@ struct subnet {
 	bool issm;			/* the port announces a subnet manager */
 	char office[64];		/* "GUID LID" of our port when we led last, "" */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
-	bool live_at_start;		/* the fabric forwarded before we took it over */
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
