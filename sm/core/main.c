@@ -26,6 +26,8 @@
 #include "sm/store/store.h"
 
 #define EVENTS_HELD 10000	/* in memory, and kept in the state file */
+#define END_PATIENCE MSEC(500)	/* for outstanding answers, when ending */
+#define END_TURN MSEC(5)
 #define EVENTS_TRIM 1000	/* the file is trimmed each time this many were added */
 
 struct weftd {
@@ -46,6 +48,8 @@ struct weftd {
 	int state_lock;			/* of the state file's; -1 */
 	int exit_status;
 	bool stopping;
+	monotime end_by;		/* when answers are waited for no longer */
+	struct loop_timer *end_timer;	/* end_turn() */
 	bool judged;			/* --once: the outcome is known */
 	bool ready_told;
 	uint64_t events_stored;
@@ -328,17 +332,34 @@ on_hup(void *arg)
 		subnet_sweep(w->subnets[i]);
 }
 
+/* Answers to what was asked come in first, for a moment: a Set is not left half known, and a port
+ * is not closed under its traffic (packaged ibsim's preload library crashes then). */
+static void
+end_turn(void *arg)
+{
+	struct weftd *w = arg;
+	bool quiet = true;
+
+	for (unsigned i = 0; i < w->conf->nsubnets; i++)
+		quiet &= subnet_end(w->subnets[i]);
+	if (quiet || loop_now(w->loop) >= w->end_by)
+		loop_stop(w->loop);
+	else
+		loop_timer_set(w->end_timer, END_TURN);
+}
+
 static void
 on_term(void *arg)
 {
 	struct weftd *w = arg;
 
-	if (!w->stopping) {
-		log_notice("ending; the fabric keeps forwarding");
-		daemon_notify("STOPPING=1");
-	}
+	if (w->stopping)
+		return;
+	log_notice("ending; the fabric keeps forwarding");
+	daemon_notify("STOPPING=1");
 	w->stopping = true;
-	loop_stop(w->loop);
+	w->end_by = loop_now(w->loop) + END_PATIENCE;
+	end_turn(w);
 }
 
 static void
@@ -423,6 +444,7 @@ static int
 start(struct weftd *w, struct error *e)
 {
 	w->loop = loop_new_event();
+	w->end_timer = loop_timer_new(w->loop, end_turn, w);
 	if (!w->once) {
 		if (folder_make(w->conf->control.socket, e))
 			return e->code;
@@ -452,6 +474,7 @@ stop(struct weftd *w)
 	mem_free(w->ctl_subnets);
 	store_close(w->store);
 	event_ring_free(w->events);
+	loop_timer_free(w->end_timer);
 	if (w->loop)
 		loop_free(w->loop);
 	name_map_free(w->names);

@@ -125,6 +125,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 {
 	struct subnet *s = arg;
 
+	if (s->ending)
+		return false;
 	switch (s->stage) {
 	case SUBNET_SWEEP:
 		return sweep_next(s, agent_of(t), r);
@@ -173,6 +175,8 @@ on_idle(void *arg)
 {
 	struct subnet *s = arg;
 
+	if (s->ending)
+		return;
 	switch (s->stage) {
 	case SUBNET_SWEEP:
 		sweep_idle(s);
@@ -704,6 +708,13 @@ subnet_sweep(struct subnet *s)
 	s->retry_at = 0;
 	s->want_tables = s->want_route = s->forced = true;
 	subnet_want_sweep(s, SWEEP_HEAVY);
+}
+
+bool
+subnet_end(struct subnet *s)
+{
+	s->ending = true;
+	return !s->transact || transact_is_idle(s->transact);
 }
 
 const struct plan *

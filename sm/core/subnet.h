@@ -39,6 +39,10 @@ typedef struct port *(*subnet_open_fn)(void *arg, struct loop *l, const char *se
 struct subnet *
 subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subnet_open_fn open,
 	   void *open_arg, struct error *e);
+/* Ask nothing more. True when no answer is outstanding: the port can be closed with nothing on its
+ * way. Call again until then, or until patience ends. */
+bool
+subnet_end(struct subnet *s);
 /* Stops, closes the port (the fabric keeps forwarding) and frees. NULL is allowed. */
 void
 subnet_free(struct subnet *s);

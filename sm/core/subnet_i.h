@@ -232,6 +232,7 @@ struct subnet {
 	bool own_port_down;		/* our port answers, but its link is down */
 	monotime looked;		/* last light or heavy sweep */
 	bool want_refresh;		/* port states or names are to be published */
+	bool ending;			/* nothing more is asked */
 	bool port_tried;		/* the transport has said something of the port */
 	bool up;			/* programmed and verified */
 	bool unrouted;			/* the newest routing was refused */
