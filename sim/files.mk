@@ -3,9 +3,12 @@ sim_src := \
 	sim/flight.c \
 	sim/generate.c \
 	sim/model.c \
+	sim/pma.c \
 	sim/rng.c \
 	sim/sma.c \
-	sim/sma_port.c
+	sim/sma_ar.c \
+	sim/sma_port.c \
+	sim/trap.c
 sim_public := sim/direct.h sim/generate.h sim/model.h
 sim_pkgs :=
 

@@ -10,11 +10,9 @@
  * Whatever takes time is a struct flight in one heap, ordered by time and then by age, under one
  * loop timer. A MAD's way is walked when it is sent, so it sees the links and tables of that
  * moment; the node at its end acts when the flight lands, and its answer walks back then. Directed
- * routes: IBA volume 1, 14.2.2; forwarding by LID: 18.2.4.3; traps and their repetition until a
- * TrapRepress: 13.4.9 and 14.2.5.1.
+ * routes: IBA volume 1, 14.2.2; forwarding by LID: 18.2.4.3.
  */
 #define MAX_HOPS 64
-#define TRAP_INTERVAL_MIN MSEC(10)
 
 /* ---- The heap ---- */
 
@@ -35,7 +33,7 @@ flight_new(struct model *m, enum flight_kind kind, uint32_t node, unsigned port)
 	return f;
 }
 
-static void
+void
 flight_end(struct model *m, struct flight *f)
 {
 	f->next = m->spare;
@@ -97,8 +95,8 @@ flight_start(struct model *m, struct flight *f, monotime delay)
 		arm(m);
 }
 
-static void
-lose(struct model *m, struct flight *f)
+void
+flight_lose(struct model *m, struct flight *f)
 {
 	m->lost++;
 	flight_end(m, f);
@@ -264,7 +262,20 @@ model_send(struct model_client *c, const struct model_mad *mad)
 	m->sent++;
 	if (dropped(m, c->node) || !find_way(m, f, mad, &at) ||
 	    (at.node != c->node && dropped(m, at.node)))
-		lose(m, f);
+		flight_lose(m, f);
+	else
+		land_at(m, f, &at, 0);
+}
+
+/* From an end port to a LID, as a LID-routed SMP; the flight holds all but the addresses. */
+void
+flight_send_smp(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t lid)
+{
+	struct place at = { node, port, 0 };
+
+	f->slid = m->nodes[node].ports[port].info.lid;
+	if (walk_lid(m, &at, lid, false) < 0 || dropped(m, node))
+		flight_lose(m, f);
 	else
 		land_at(m, f, &at, 0);
 }
@@ -277,7 +288,7 @@ deliver(struct model *m, struct flight *f)
 	struct model_client *c = end_port(&m->nodes[f->node], f->port)->client;
 
 	if (!c || !c->ev.receive) {
-		lose(m, f);
+		flight_lose(m, f);
 		return;
 	}
 	if (!f->gmp) {
@@ -315,7 +326,7 @@ send_answer(struct model *m, struct flight *f)
 	if (found && !dropped(m, f->node))
 		land_at(m, f, &at, n->busy_until - now + n->delay);
 	else
-		lose(m, f);
+		flight_lose(m, f);
 }
 
 static void
@@ -341,19 +352,6 @@ is_mute(const struct sim_node *n, uint16_t attr_id)
 	return false;
 }
 
-/* A TrapRepress ends the trap of its TID; the upper half belongs to the sender's kernel. */
-static bool
-repress(struct sim_node *n, const struct smp *s)
-{
-	for (unsigned i = 0; i < TRAP_SLOTS; i++) {
-		if (n->traps[i].tid && n->traps[i].tid == (uint32_t)s->h.tid) {
-			n->traps[i].tid = 0;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* MADs that a subnet manager on the node answers, not the SMA. */
 static bool
 is_for_client(const struct smp *s)
@@ -362,120 +360,55 @@ is_for_client(const struct smp *s)
 		(s->h.method != MAD_GET && s->h.method != MAD_SET);
 }
 
+/* GMPs that a device answers itself, whoever is attached: performance management. */
+static bool
+answer_gmp(struct model *m, struct flight *f)
+{
+	struct sim_node *n = &m->nodes[f->node];
+	struct place at = { f->node, n->type == NODE_SWITCH ? 0 : f->port, 0 };
+	uint16_t to = f->slid;
+	bool request = !(f->mad.mad[3] & MAD_RESPONSE);
+
+	if (f->mad.mad[1] != MAD_CLASS_PERF || !request)
+		return false;
+	if (n->silence != MODEL_ANSWERS || !pma_answer(m, f->node, f->port, f->mad.mad)) {
+		flight_lose(m, f);
+		return true;
+	}
+	f->slid = n->ports[at.port].info.lid;
+	f->kind = FLIGHT_DELIVER;
+	if (walk_lid(m, &at, to, true) >= 0 && !dropped(m, f->node))
+		land_at(m, f, &at, n->delay);
+	else
+		flight_lose(m, f);
+	return true;
+}
+
 static void
 arrive(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
 
 	if (f->gmp) {
-		deliver(m, f);
+		if (!answer_gmp(m, f))
+			deliver(m, f);
 		return;
 	}
 	if (!(f->smp.h.method & MAD_RESPONSE)) {
 		count(m, n, &f->smp.h);
 		if (is_mute(n, f->smp.h.attr_id)) {
-			lose(m, f);
+			flight_lose(m, f);
 			return;
 		}
 	}
-	if (f->smp.h.method == MAD_TRAP_REPRESS && repress(n, &f->smp))
+	if (f->smp.h.method == MAD_TRAP_REPRESS && trap_repressed(n, &f->smp))
 		flight_end(m, f);
 	else if (is_for_client(&f->smp))
 		deliver(m, f);
 	else if (sma_answer(m, f->node, f->port, &f->smp))
 		send_answer(m, f);
 	else
-		lose(m, f);
-}
-
-/* ---- Traps ---- */
-
-static void
-start_trap(struct model *m, uint32_t node, unsigned slot, unsigned port, struct notice *notice)
-{
-	struct sim_node *n = &m->nodes[node];
-	struct sim_trap *t = &n->traps[slot];
-	struct flight *f;
-
-	notice->generic = true;
-	notice->producer = n->type;
-	notice->issuer_lid = n->ports[port].info.lid;
-	notice->count = n->notices++ & 0x7fff;
-	notice_encode(notice, t->data);
-	t->port = (uint8_t)port;
-	t->tid = ++m->tid ? m->tid : ++m->tid;
-	f = flight_new(m, FLIGHT_TRAP, node, slot);
-	f->tid = t->tid;
-	flight_start(m, f, 0);
-}
-
-void
-trap_128(struct model *m, uint32_t node)
-{
-	struct notice notice = { .type = 1, .trap = TRAP_LINK_STATE };
-	const struct portinfo *i = &m->nodes[node].ports[0].info;
-
-	if (m->quiet || !i->sm_lid)
-		return;
-	notice.details[0] = (uint8_t)(i->lid >> 8);
-	notice.details[1] = (uint8_t)i->lid;
-	start_trap(m, node, TRAP_SLOT_128, 0, &notice);
-}
-
-void
-trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags)
-{
-	struct notice notice = { .type = 4, .trap = TRAP_CAPABILITY };
-	const struct portinfo *i = &m->nodes[node].ports[port].info;
-
-	if (m->quiet || !i->sm_lid)
-		return;
-	notice.details[2] = (uint8_t)(i->lid >> 8);
-	notice.details[3] = (uint8_t)i->lid;
-	notice.details[5] = flags ? 1 : 0;
-	for (unsigned k = 0; k < 4; k++)
-		notice.details[6 + k] = (uint8_t)(i->cap_mask >> (24 - 8 * k));
-	notice.details[10] = (uint8_t)(flags >> 8);
-	notice.details[11] = (uint8_t)flags;
-	start_trap(m, node, TRAP_SLOT_144, port, &notice);
-}
-
-static void
-send_trap(struct model *m, uint32_t node, const struct sim_trap *t)
-{
-	const struct portinfo *i = &m->nodes[node].ports[t->port].info;
-	struct place at = { node, t->port, 0 };
-	struct flight *f;
-
-	if (m->nodes[node].silence != MODEL_ANSWERS)
-		return;
-	f = flight_new(m, FLIGHT_ARRIVE, node, t->port);
-	memset(&f->smp, 0, sizeof(f->smp));
-	f->smp.h = (struct mad_header){
-		.base_version = 1, .class_version = 1, .mgmt_class = MAD_CLASS_SUBN_LID,
-		.method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = t->tid,
-	};
-	f->slid = i->lid;
-	memcpy(f->smp.data, t->data, sizeof(t->data));
-	if (walk_lid(m, &at, i->sm_lid, false) < 0 || dropped(m, node))
-		lose(m, f);
-	else
-		land_at(m, f, &at, 0);
-}
-
-static void
-repeat_trap(struct model *m, struct flight *f)
-{
-	struct sim_trap *t = &m->nodes[f->node].traps[f->port];
-	const struct portinfo *i = &m->nodes[f->node].ports[t->port].info;
-	monotime interval = 4096 * ((monotime)1 << i->subnet_timeout);
-
-	if (t->tid != f->tid || !i->sm_lid) {
-		flight_end(m, f);
-		return;
-	}
-	send_trap(m, f->node, t);
-	flight_start(m, f, interval > TRAP_INTERVAL_MIN ? interval : TRAP_INTERVAL_MIN);
+		flight_lose(m, f);
 }
 
 static void
@@ -499,7 +432,7 @@ land(struct model *m, struct flight *f)
 		deliver(m, f);
 		break;
 	case FLIGHT_TRAP:
-		repeat_trap(m, f);
+		trap_due(m, f);
 		break;
 	case FLIGHT_TRAIN:
 		model_link_trained(m, f->node, f->port);

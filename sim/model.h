@@ -23,6 +23,8 @@ struct model_client;
 
 struct model_options {
 	uint64_t seed;		/* of lost MADs */
+	bool instant;		/* MADs take no time: they land in order at the loop's next turn;
+				 * the two times below do not count, model_delay() does */
 	monotime hop_time;	/* of one MAD over one cable; 0: 500 ns */
 	monotime sma_time;	/* of one MAD in an SMA, which does one at a time; 0: 5 us */
 	monotime train_time;	/* until a link that went down is up again; 0: 1 ms */
@@ -53,8 +55,31 @@ struct model_mad {
 struct model_client_events {
 	void (*receive)(void *arg, const struct model_mad *mad);	/* valid during the call */
 	void (*link)(void *arg, bool up);	/* the port's cable came or went; may be NULL */
-	void *arg;				/* handed to both */
+	/* A Set changed the port's PortInfo, P_Keys or GUIDs, or its link's state changed; called
+	 * before the answer travels; may be NULL. */
+	void (*changed)(void *arg);
+	void *arg;				/* handed to all */
 };
+
+/* One MAD on its way, for whoever watches: told once, when it sets out. */
+struct model_passage {
+	const uint8_t *mad;	/* MAD_SIZE wire bytes, as they set out */
+	uint32_t from, to;	/* nodes; `to` is where it ends, or gets lost */
+	uint8_t from_port, to_port;	/* end port that it leaves; port at which it ends */
+	uint16_t slid, dlid;	/* LID_PERMISSIVE for directed routes */
+	uint8_t qp, sl;		/* 0 SMP, 1 GMP; service level */
+	bool lost;		/* it does not arrive */
+};
+typedef void (*model_tap_fn)(void *arg, const struct model_passage *p);
+/* Watch all MADs; NULL ends it. One watcher at a time. */
+void
+model_tap(struct model *m, model_tap_fn fn, void *arg);
+
+/* Things that happen to the fabric itself: links, devices, faults; for event logs. One line of
+ * text each, without an end of line. One watcher at a time. */
+typedef void (*model_log_fn)(void *arg, const char *text);
+void
+model_log(struct model *m, model_log_fn fn, void *arg);
 
 /* Attach to a port of a CA, or to port 0 of a switch. NULL if there is no such port or somebody is
  * attached to it. Callbacks come from the loop, never inside a call. */

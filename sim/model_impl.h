@@ -7,7 +7,7 @@
 #include "sm/base/mem.h"
 
 /* What the files of the model share: model.c owns the objects and their faults, flight.c carries
- * MADs, sma.c and sma_port.c answer them. */
+ * MADs, sma*.c and pma.c answer them, trap.c sends notices. */
 #define CA_PKEYS 64u		/* P_Key table of a CA port */
 #define PORT0_PKEYS 32u		/* of a switch's port 0 */
 #define SWITCH_PKEYS 64u	/* of a switch's external port (PartitionEnforcementCap) */
@@ -92,6 +92,24 @@ struct flight {
 	struct model_mad mad;	/* the MAD, if it is a GMP */
 };
 
+/* One request to an SMA. */
+struct sma_request {
+	struct model *m;	/* the fabric */
+	struct sim_node *n;	/* the device */
+	uint32_t node;		/* its index */
+	unsigned in;		/* port that the request came through */
+	uint32_t mod;		/* attribute modifier */
+	bool set;		/* Set, not Get */
+	bool show_key;		/* the M_Key may be told */
+	uint8_t *data;		/* SMP_DATA_SIZE bytes, in and out */
+};
+
+struct sma_attribute {
+	uint16_t id;		/* enum mad_attr, or a vendor's */
+	bool set;		/* may be set */
+	uint16_t (*run)(const struct sma_request *r);	/* returns a MAD status */
+};
+
 struct model_client {
 	struct model *m;		/* where it is attached */
 	struct model_client_events ev;	/* whom it tells */
@@ -154,6 +172,17 @@ flight_start(struct model *m, struct flight *f, monotime delay);
 void
 flight_timer(void *m);
 void
+flight_end(struct model *m, struct flight *f);
+void
+flight_lose(struct model *m, struct flight *f);	/* and count it */
+void
+flight_send_smp(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t lid);
+/* trap.c */
+void
+trap_due(struct model *m, struct flight *f);
+bool
+trap_repressed(struct sim_node *n, const struct smp *s);	/* it was for a trap of the node */
+void
 trap_128(struct model *m, uint32_t node);
 void
 trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags);
@@ -161,6 +190,12 @@ trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags);
 /* sma.c: the answer to a request replaces its status and data; false = no answer. */
 bool
 sma_answer(struct model *m, uint32_t node, unsigned in, struct smp *s);
+/* sma_ar.c: the vendor's attribute with this id, NULL if the node has none. */
+const struct sma_attribute *
+sma_ar_find(const struct sim_node *n, uint16_t id);
+/* pma.c: the answer to a request of the performance management class replaces it; false = none. */
+bool
+pma_answer(struct model *m, uint32_t node, unsigned in, uint8_t mad[MAD_SIZE]);
 /* sma_port.c: these return a MAD status. */
 uint16_t
 sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,

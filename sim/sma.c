@@ -10,19 +10,8 @@
  * Who may ask is decided before, by the M_Key and its protection bits (IBA volume 1, 14.2.4);
  * what may be asked and set is 14.2.5. PortInfo has a file of its own, sma_port.c.
  */
-struct request {
-	struct model *m;	/* the fabric */
-	struct sim_node *n;	/* the device */
-	uint32_t node;		/* its index */
-	unsigned in;		/* port that the request came through */
-	uint32_t mod;		/* attribute modifier */
-	bool set;		/* Set, not Get */
-	bool show_key;		/* the M_Key may be told */
-	uint8_t *data;		/* SMP_DATA_SIZE bytes, in and out */
-};
-
 static uint16_t
-do_node_info(const struct request *r)
+do_node_info(const struct sma_request *r)
 {
 	const struct sim_node *n = r->n;
 	struct nodeinfo a = {
@@ -39,14 +28,14 @@ do_node_info(const struct request *r)
 }
 
 static uint16_t
-do_node_description(const struct request *r)
+do_node_description(const struct sma_request *r)
 {
 	nodedesc_encode(r->n->desc, r->data);
 	return 0;
 }
 
 static uint16_t
-do_port_info(const struct request *r)
+do_port_info(const struct sma_request *r)
 {
 	return r->set ? sma_set_portinfo(r->m, r->node, r->in, r->mod, r->data) :
 		sma_get_portinfo(r->n, r->in, r->mod, r->show_key, r->data);
@@ -69,7 +58,7 @@ set_switch_info(struct sim_node *n, const struct switchinfo *a)
 }
 
 static uint16_t
-do_switch_info(const struct request *r)
+do_switch_info(const struct sma_request *r)
 {
 	struct switchinfo a;
 	uint16_t status = 0;
@@ -88,7 +77,7 @@ do_switch_info(const struct request *r)
 }
 
 static uint16_t
-do_linear_fdb(const struct request *r)
+do_linear_fdb(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
 
@@ -106,7 +95,7 @@ do_linear_fdb(const struct request *r)
 }
 
 static uint16_t
-do_guid_info(const struct request *r)
+do_guid_info(const struct sma_request *r)
 {
 	struct sim_port *p = end_port(r->n, r->in);
 	uint64_t guids[GUIDS] = { 0 };
@@ -127,7 +116,7 @@ do_guid_info(const struct request *r)
 }
 
 static uint16_t
-do_p_keys(const struct request *r)
+do_p_keys(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
 	bool sw = n->type == NODE_SWITCH;
@@ -155,7 +144,7 @@ do_p_keys(const struct request *r)
 }
 
 static void
-new_sl2vl(const struct request *r)
+new_sl2vl(const struct sma_request *r)
 {
 	size_t n = (r->n->nports + 1u) * (r->n->nports + 1u);
 
@@ -166,7 +155,7 @@ new_sl2vl(const struct request *r)
 
 /* Switches have a table for each (input port, output port), others one a port. */
 static uint16_t
-do_sl_to_vl(const struct request *r)
+do_sl_to_vl(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
 	unsigned in = r->mod >> 8 & 0xff, out = r->mod & 0xff;
@@ -190,7 +179,7 @@ do_sl_to_vl(const struct request *r)
 
 /* Blocks 1 and 2 are the low-priority table, 3 and 4 the high-priority one. */
 static uint16_t
-do_vl_arbitration(const struct request *r)
+do_vl_arbitration(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
 	unsigned block = r->mod >> 16, port = r->mod & 0xffff;
@@ -217,7 +206,7 @@ do_vl_arbitration(const struct request *r)
 
 /* A block is 32 MLIDs of 16 ports; the modifier's upper 4 bits say which 16. */
 static uint16_t
-do_multicast_fdb(const struct request *r)
+do_multicast_fdb(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
 	unsigned position = r->mod >> 28, block = r->mod & 0x0fffffff;
@@ -240,16 +229,10 @@ do_multicast_fdb(const struct request *r)
 	return 0;
 }
 
-struct attribute {
-	uint16_t id;		/* enum mad_attr */
-	bool set;		/* may be set */
-	uint16_t (*run)(const struct request *r);	/* returns a MAD status */
-};
-
-static const struct attribute *
-find_attribute(uint16_t id)
+static const struct sma_attribute *
+find_attribute(const struct sim_node *n, uint16_t id)
 {
-	static const struct attribute attributes[] = {
+	static const struct sma_attribute attributes[] = {
 		{ ATTR_LINEAR_FDB, true, do_linear_fdb },
 		{ ATTR_PORT_INFO, true, do_port_info },
 		{ ATTR_NODE_INFO, false, do_node_info },
@@ -265,7 +248,7 @@ find_attribute(uint16_t id)
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
 		if (attributes[i].id == id)
 			return &attributes[i];
-	return NULL;
+	return sma_ar_find(n, id);
 }
 
 /* May this request be answered? A wrong key is counted, and the lease of protection begins. */
@@ -305,8 +288,8 @@ sma_answer(struct model *m, uint32_t node, unsigned in, struct smp *s)
 {
 	struct sim_node *n = &m->nodes[node];
 	struct sim_port *p = end_port(n, in);
-	const struct attribute *a = find_attribute(s->h.attr_id);
-	struct request r = {
+	const struct sma_attribute *a = find_attribute(n, s->h.attr_id);
+	struct sma_request r = {
 		.m = m, .n = n, .node = node, .in = in, .mod = s->h.attr_mod, .data = s->data,
 		.set = s->h.method == MAD_SET,
 	};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sim/model.h"
+#include "sm/base/buf.h"
+#include "sm/base/error.h"
+#include "sm/base/loop.h"
+
+/*
+ * A simulation: a fabric and all that belongs to it, and the commands that look into it and change
+ * it. The same commands come from `weftsim ctl`, the console, scripts and `weftd --sim-script`.
+ */
+struct sim {
+	struct loop *loop;		/* borrowed */
+	struct ibnet *net;		/* the text it was made from, owned */
+	struct model *model;
+	struct kernel *kernel;
+	struct traffic *traffic;
+	struct capture *capture;	/* NULL: no MADs are recorded */
+	struct script *scripts;		/* that run or wait */
+	void (*log)(void *arg, const char *line);	/* the event log: "TIME text"; may be NULL */
+	void *log_arg;
+};
+
+struct sim_options {
+	struct model_options model;
+	/* As packaged ibsim does: port GUIDs, LIDs of the file, speeds, table sizes; so that a
+	 * subnet manager writes the same tables on both. */
+	bool like_ibsim;
+};
+
+/* `net` belongs to the simulation from the call on, also when it fails. `options` may be NULL. */
+int
+sim_new(struct sim **s, struct loop *l, struct ibnet *net, const struct sim_options *options,
+	struct error *e);
+void
+sim_free(struct sim *s);	/* NULL is allowed */
+/* Pass lines of the event log to fn; NULL ends it. */
+void
+sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg);
+
+/* Run one command line; its answer is appended to `out`. What it cannot do it says in one sentence,
+ * and has then changed nothing. */
+int
+sim_command(struct sim *s, const char *line, struct buf *out, struct error *e);
+/* One line a command, for help texts. */
+void
+sim_help(struct buf *out);
+/* Start a script of timed commands; `file` names it in errors (file:line: ...). All of it is checked
+ * before any of it runs. */
+int
+sim_script(struct sim *s, const char *text, size_t size, const char *file, struct error *e);
+
+#endif
