@@ -21,7 +21,7 @@ struct sim {
 	struct traffic *traffic;
 	struct capture *capture;	/* NULL: no MADs are recorded */
 	struct script *scripts;		/* that run or wait */
-	void (*log)(void *arg, const char *line);	/* the event log: "TIME text"; may be NULL */
+	void (*log)(void *arg, const char *line);	/* event log, "TIME text"; or NULL */
 	void *log_arg;
 };
 
@@ -42,7 +42,7 @@ sim_free(struct sim *s);	/* NULL is allowed */
 void
 sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg);
 
-/* Run one command line; its answer is appended to `out`. What it cannot do it says in one sentence,
+/* Run one command line; its answer is appended to `out`. What it cannot do it says in a sentence,
  * and has then changed nothing. */
 int
 sim_command(struct sim *s, const char *line, struct buf *out, struct error *e);

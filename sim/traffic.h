@@ -31,7 +31,7 @@ struct traffic_spec {
 	enum traffic_pattern pattern;
 	uint32_t src, dst;	/* nodes: of a flow; dst of an incast */
 	uint32_t shift;		/* TRAFFIC_SHIFT */
-	double rate;		/* bytes a second that each source offers; 0: what its link carries */
+	double rate;		/* bytes a second a source offers; 0: all that its link can */
 	uint8_t sl;		/* service level */
 };
 

@@ -67,7 +67,7 @@ static inline int
 setup(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
-	struct model_client_events ev = { on_receive, on_link, NULL };
+	struct model_client_events ev = { .receive = on_receive, .link = on_link };
 	struct model_options o = { .seed = 1, .hop_time = USEC(1), .sma_time = USEC(10) };
 	struct error e = { 0 };
 
