@@ -53,7 +53,7 @@ enum attach_kind {
 	ATTACH_ANNOUNCE,	/* umad: send a byte on the program's descriptor */
 };
 
-struct attach_registration {	/* struct ib_user_mad_reg_req2 and its elder, told apart by no bit */
+struct attach_registration {	/* struct ib_user_mad_reg_req2 or its elder */
 	uint32_t methods[4];	/* bit m of word m / 32 */
 	uint32_t qpn;		/* 0 or 1 */
 	uint32_t oui;

@@ -17,7 +17,7 @@
  *  - a request that an agent sends gets the agent's number in the upper half of its TID; the
  *    response goes to that agent alone, with that TID, if a timed request waits for it; any other
  *    response is dropped. A second outstanding request of one TID and class is refused (EINVAL);
- *  - a request of timeout_ms > 0 is sent again after that time, `retries` times, and then comes back
+ *  - a request of timeout_ms > 0 is sent again after that time, `retries` times, then comes back
  *    with status ETIMEDOUT and its first 24 bytes;
  *  - a request from the fabric goes to the agent that registered its class, version and method (and
  *    OUI for vendor classes 0x30..0x4f); with none it is dropped. A second agent for the same is

@@ -49,7 +49,7 @@ sim_command(struct sim *s, const char *line, struct buf *out, struct error *e);
 /* One line a command, for help texts. */
 void
 sim_help(struct buf *out);
-/* Start a script of timed commands; `file` names it in errors (file:line: ...). All of it is checked
+/* Start a script of timed commands; `file` names it in errors (file:line: ...). All is checked
  * before any of it runs. */
 int
 sim_script(struct sim *s, const char *text, size_t size, const char *file, struct error *e);
