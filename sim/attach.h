@@ -13,21 +13,21 @@
  * request gets one struct attach_reply, in order. Closing the connection closes the file; as
  * descriptors are inherited, that is when the last process that had it is gone, as with a device.
  *
- * An open umad file has, handed over with the reply (SCM_RIGHTS, in this order): the descriptor that
- * the program sees (a socket: readable while a MAD waits, always writable, hung up when the server
- * is gone), a memfd with struct attach_shared, and an eventfd that wakes the server.
+ * An open umad file has, handed over with the reply (SCM_RIGHTS, in this order): the descriptor
+ * that the program sees (a socket: readable while a MAD waits, always writable, hung up when the
+ * server is gone), a memfd with struct attach_shared, and an eventfd that wakes the server.
  *
  * Rings. The producer fills slots[head % ATTACH_SLOTS] and then publishes head + 1 (release); the
  * consumer takes slots[tail % ATTACH_SLOTS] and publishes tail + 1. head - tail is the number of
  * slots in use. Neither side trusts the other's numbers.
  *  - tx, program to server: after publishing, the program sets `bell` to 1; if it was 0, it writes
  *    the eventfd. The server, when it has found the ring empty, clears `bell` and looks once more.
- *  - rx, server to program: after publishing, the server sets `bell` to 1; if it was 0, it sends one
+ *  - rx, server to program: after publishing, the server sets `bell` to 1; if it was 0, it sends a
  *    byte on the program's descriptor. The program, when it took the last slot, takes that byte
  *    (waiting for it: it is on its way), clears `bell` and looks once more; what is there then, it
  *    announces to itself through the same exchange (ATTACH_ANNOUNCE over the connection, or a byte
  *    sent back by its own end, as preload.c explains).
- *  - a full rx ring: the server keeps what comes after, sets rx.waits, and goes on when the program,
+ *  - a full rx ring: the server keeps what comes after, sets rx.waits, and goes on when the client,
  *    having taken a slot and seen rx.waits, rings tx.bell. A full tx ring: the program waits.
  * A message over ATTACH_MAD bytes travels as a memfd: to the server by ATTACH_SEND_LONG (the slots
  * before it are taken first), from it as a slot with `long_id`, fetched by ATTACH_FETCH_LONG.
@@ -35,7 +35,7 @@
 #define ATTACH_MAGIC 0x57465431u	/* "WFT1" */
 #define ATTACH_VERSION 1u
 #define ATTACH_SLOTS 1024u		/* of a ring, a power of 2 */
-#define ATTACH_HEADER 64u		/* struct ib_user_mad_hdr with pkey_index, host byte order */
+#define ATTACH_HEADER 64u		/* struct ib_user_mad_hdr with pkey_index */
 #define ATTACH_MAD 256u			/* bytes of a MAD in a slot */
 #define ATTACH_AGENTS 32u		/* of a file */
 #define ATTACH_TEXT 4096u		/* of a control line, or of one piece of its answer */
