@@ -28,7 +28,7 @@
  *    announces to itself through the same exchange (ATTACH_ANNOUNCE over the connection, or a byte
  *    sent back by its own end, as preload.c explains).
  *  - a full rx ring: the server keeps what comes after, sets rx.waits, and goes on when the client,
- *    having taken a slot and seen rx.waits, rings tx.bell. A full tx ring: the program waits.
+ *    having taken a slot, seen rx.waits and found at most half of the ring in use, rings tx.bell. A full tx ring: the program waits.
  * A message over ATTACH_MAD bytes travels as a memfd: to the server by ATTACH_SEND_LONG (the slots
  * before it are taken first), from it as a slot with `long_id`, fetched by ATTACH_FETCH_LONG.
  */
@@ -41,16 +41,26 @@
 #define ATTACH_TEXT 4096u		/* of a control line, or of one piece of its answer */
 
 enum attach_kind {
-	ATTACH_HOST = 1,	/* which host am I on? the reply's `text` is the root of its tree */
+	ATTACH_HOST = 1,	/* which host am I on? the reply's `text` is the root of its tree:
+				 * TEXT/sys/class/infiniband, TEXT/sys/class/infiniband_mad,
+				 * TEXT/dev/infiniband/umadN; never longer than 255 bytes */
 	ATTACH_OPEN_UMAD,	/* `index`: N of umadN */
-	ATTACH_OPEN_ISSM,	/* `index`: N of issmN; waits for a holder unless `nonblock` */
+	ATTACH_OPEN_ISSM,	/* `index`: N of issmN; waits for a holder unless `nonblock`; no
+				 * descriptors come: the connection itself is the file */
 	ATTACH_CONTROL,		/* then each packet is a command line; each is answered by replies,
 				 * of which all but the last have `more` */
 	ATTACH_REGISTER,	/* umad: `reg`; the reply's `id` is the agent's */
 	ATTACH_UNREGISTER,	/* umad: `index` is the agent's id */
-	ATTACH_SEND_LONG,	/* umad: a memfd of `length` bytes, header and message */
+	ATTACH_SEND_LONG,	/* umad: a memfd of `length` bytes, header and message of any
+				 * length; `status` is what write() gives, so that also a short
+				 * MAD may be sent so, when its fate must be known */
 	ATTACH_FETCH_LONG,	/* umad: `index` is long_id; the reply has a memfd of `length` */
 	ATTACH_ANNOUNCE,	/* umad: send a byte on the program's descriptor */
+};
+
+enum attach_layout {		/* of a host's devices in sysfs */
+	ATTACH_PLAIN,		/* a device has both of its ports' queue pairs, 0 and 1 */
+	ATTACH_PAIRS,		/* WEFTSIM_LAYOUT=pairs: an SMI device for QP 0, a GSI one for QP 1 */
 };
 
 struct attach_registration {	/* struct ib_user_mad_reg_req2 or its elder */
@@ -71,6 +81,7 @@ struct attach_request {
 	uint32_t nonblock;	/* ATTACH_OPEN_ISSM */
 	uint64_t length;	/* ATTACH_SEND_LONG */
 	struct attach_registration reg;
+	uint32_t layout;	/* enum attach_layout, in all requests that name a node */
 	char node[256];		/* WEFTSIM_NODE: a host's name, a node's description, name or GUID;
 				 * empty: the first host */
 	char program[64];	/* for people */
@@ -88,7 +99,7 @@ struct attach_reply {
 
 struct attach_slot {
 	uint32_t length;	/* of data, or of the long message: header and MAD */
-	uint32_t long_id;	/* not 0: fetch it */
+	uint32_t long_id;	/* not 0: fetch it; `data` has its header and first 256 bytes */
 	uint8_t data[ATTACH_HEADER + ATTACH_MAD];
 };
 
