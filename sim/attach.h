@@ -28,7 +28,8 @@
  *    announces to itself through the same exchange (ATTACH_ANNOUNCE over the connection, or a byte
  *    sent back by its own end, as preload.c explains).
  *  - a full rx ring: the server keeps what comes after, sets rx.waits, and goes on when the client,
- *    having taken a slot, seen rx.waits and found at most half of the ring in use, rings tx.bell. A full tx ring: the program waits.
+ *    having taken a slot, seen rx.waits and found at most half of the ring in use, rings tx.bell.
+ *    A full tx ring: the program waits.
  * A message over ATTACH_MAD bytes travels as a memfd: to the server by ATTACH_SEND_LONG (the slots
  * before it are taken first), from it as a slot with `long_id`, fetched by ATTACH_FETCH_LONG.
  */
@@ -60,7 +61,7 @@ enum attach_kind {
 
 enum attach_layout {		/* of a host's devices in sysfs */
 	ATTACH_PLAIN,		/* a device has both of its ports' queue pairs, 0 and 1 */
-	ATTACH_PAIRS,		/* WEFTSIM_LAYOUT=pairs: an SMI device for QP 0, a GSI one for QP 1 */
+	ATTACH_PAIRS,		/* WEFTSIM_LAYOUT=pairs: SMI devices for QP 0, GSI for QP 1 */
 };
 
 struct attach_registration {	/* struct ib_user_mad_reg_req2 or its elder */
