@@ -490,6 +490,24 @@ model_lft(const struct model *m, uint32_t node, uint16_t lid)
 	return lid < n->lft_len ? n->lft[lid] : LFT_NO_PORT;
 }
 
+uint64_t
+model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
+{
+	const uint64_t *guids = exists(m, node, port) ? m->nodes[node].ports[port].guids : NULL;
+
+	if (!index)
+		return model_port_guid(m, node, port);
+	return guids && index < GUIDS ? guids[index] : 0;
+}
+
+unsigned
+model_pkeys(const struct model *m, uint32_t node, unsigned port)
+{
+	if (m->nodes[node].type != NODE_SWITCH)
+		return CA_PKEYS;
+	return port ? SWITCH_PKEYS : PORT0_PKEYS;
+}
+
 uint16_t
 model_pkey(const struct model *m, uint32_t node, unsigned port, unsigned index)
 {

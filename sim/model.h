@@ -101,6 +101,10 @@ const struct switchinfo *
 model_switchinfo(const struct model *m, uint32_t node);
 uint8_t
 model_lft(const struct model *m, uint32_t node, uint16_t lid);	/* LFT_NO_PORT if unset */
+uint64_t	/* of an end port's GUID table; 0: no such entry, or none is set */
+model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index);
+unsigned	/* entries of a port's P_Key table */
+model_pkeys(const struct model *m, uint32_t node, unsigned port);
 uint16_t
 model_pkey(const struct model *m, uint32_t node, unsigned port, unsigned index);
 uint8_t
