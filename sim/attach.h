@@ -14,35 +14,37 @@
  * descriptors are inherited, that is when the last process that had it is gone, as with a device.
  *
  * An open umad file has, handed over with the reply (SCM_RIGHTS, in this order): the descriptor
- * that the program sees (one end of a SOCK_STREAM pair: readable while a MAD waits, always writable,
- * hung up when the server is gone), a memfd with struct attach_shared (sealed with F_SEAL_SHRINK, so
- * that looking at it cannot kill the program), and an eventfd that wakes the server. The program
- * gives the connection and the eventfd numbers out of the way. Neither side trusts the other's
- * numbers: each keeps its own positions and closes the file for a count above ATTACH_SLOTS.
+ * that the program sees (one end of a SOCK_STREAM pair: readable while a MAD waits, always
+ * writable, hung up when the server is gone), a memfd with struct attach_shared (sealed with
+ * F_SEAL_SHRINK, so that looking at it cannot kill the program), and an eventfd that wakes the
+ * server. The program gives the connection and the eventfd numbers out of the way. Neither side
+ * trusts the other's numbers: each keeps its own positions and closes the file for a count above
+ * ATTACH_SLOTS.
  *
  * tx, program to server. The program fills slots[head % ATTACH_SLOTS], stores head + 1 (release),
- * then sets `bell` to 1 (exchange); if it was 0, it writes the eventfd. The server takes slots until
- * tail == head, sets `bell` to 0 (exchange) and looks once more. A full ring: the program waits.
+ * then sets `bell` to 1 (exchange); if it was 0, it writes the eventfd. The server takes slots
+ * until tail == head, sets `bell` to 0 (exchange) and looks once more. A full ring: the program
+ * waits.
  *
- * rx, server to program. `count` is a semaphore: the number of MADs that wait. The server fills the
- * slots that follow the last it filled, then adds their number to `count` (fetch_add, once for all
- * that one turn of its loop has brought: that saves system calls); if it was 0, it sends one byte on
- * its end of the pair. The program copies slots[tail % ATTACH_SLOTS] only while `count` is not 0,
- * then subtracts 1 (fetch_sub); if that made it 0, it takes one byte from its end, waiting for it:
- * it is on its way. So the descriptor is readable exactly while `count` is not 0, whoever is faster,
- * and a stream of MADs costs no system call. What a read refuses (EINVAL, ENOSPC) stays in its slot.
- * A full ring: the server keeps what comes after, sets `waits`, looks at `count` once more, and goes
- * on when it is woken and finds at most half of the ring in use; the program, having taken a slot
- * and seen `waits` and at most half in use, rings tx.bell.
+ * rx, server to program. `count` is a semaphore: the number of MADs that wait. The server fills
+ * the slots that follow the last it filled, then adds their number to `count` (fetch_add, once for
+ * all that one turn of its loop has brought: that saves system calls); if it was 0, it sends one
+ * byte on its end of the pair. The program copies slots[tail % ATTACH_SLOTS] only while `count` is
+ * not 0, then subtracts 1 (fetch_sub); if that made it 0, it takes one byte from its end, waiting
+ * for it: it is on its way. So the descriptor is readable exactly while `count` is not 0, whoever
+ * is faster, and a stream of MADs costs no system call. What a read refuses (EINVAL, ENOSPC) stays
+ * in its slot. A full ring: the server keeps what comes after, sets `waits`, looks at `count` once
+ * more, and goes on when it is woken and finds at most half of the ring in use; the program,
+ * having taken a slot and seen `waits` and at most half in use, rings tx.bell.
  *
  * Slots always have the 64-byte header, also when the program uses the one of 56 bytes (without
  * pkey_index). To the server `length` may be short of a whole MAD: what is missing is zero. To the
  * program it is header + 256, or header + 24 for a time-out (its header then is the request's, with
  * status 110), or the whole length of a long message.
  *
- * A message over ATTACH_MAD bytes travels as a memfd: to the server by ATTACH_SEND_LONG, from it as
- * a slot with `long_id`, fetched (and then forgotten by the server) by ATTACH_FETCH_LONG. Before any
- * request on a umad file's connection is answered, the tx slots before it are taken.
+ * A message over ATTACH_MAD bytes travels as a memfd: to the server by ATTACH_SEND_LONG, from it
+ * as a slot with `long_id`, fetched (and then forgotten by the server) by ATTACH_FETCH_LONG.
+ * Before any request on a umad file's connection is answered, the tx slots before it are taken.
  *
  * What is left to the server of write()'s answers: a request with a TID and class that are already
  * outstanding. The program counts what it has sent and not heard of in a small hash; only when that
@@ -53,10 +55,10 @@
  *  - devices are the names in /sys/class/infiniband with node_type 1..3; of each, ports/0..9 with
  *    the files that libibumad 44 reads too, in particular gids/0 (the last 8 bytes are the port's
  *    GUID), cap_mask, state, link_layer (InfiniBand) and pkeys/;
- *  - ports of all devices are put together by port GUID, those with GUID 0 left out. If one port has
- *    the GUID, it is the GSI port, and also the SMI port unless its cap_mask has 0x400
- *    (IsSMDisabled). If several have it (a "planarized" HCA), those with 0x400 are GSI ports and the
- *    others SMI ports: a pair has the first of each, and is usable only with both;
+ *  - ports of all devices are put together by port GUID, those with GUID 0 left out. If one port
+ *    has the GUID, it is the GSI port, and also the SMI port unless its cap_mask has 0x400
+ *    (IsSMDisabled). If several have it (a "planarized" HCA), those with 0x400 are GSI ports and
+ *    the others SMI ports: a pair has the first of each, and is usable only with both;
  *  - the preferred port of each is the first whose state is above 1 (not down);
  *  - umad_open_smi_port passes over ports whose cap_mask has 0x400;
  *  - on real XDR hosts the GSI device is mlx5_0 with one port, the SMI device is smi1 with a port a
