@@ -2,6 +2,9 @@ sim_src := \
 	sim/direct.c \
 	sim/flight.c \
 	sim/generate.c \
+	sim/generate_graph.c \
+	sim/generate_grid.c \
+	sim/generate_tree.c \
 	sim/model.c \
 	sim/pma.c \
 	sim/rng.c \
@@ -13,5 +16,5 @@ sim_public := sim/direct.h sim/generate.h sim/model.h
 sim_pkgs :=
 
 programs += weftsim
-weftsim_main := sim/main.c
+weftsim_main := sim/main.c sim/cmd_generate.c
 weftsim_libs := sim text wire base

@@ -5,56 +5,71 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "sim/generate_impl.h"
 #include "sim/rng.h"
 
 /*
  * Generator of fabrics.
  *
- * A recipe fills a struct plan: nodes in any order, cables between their next free ports. The plan
- * then becomes a struct ibnet, hosts first (ibsim puts the subnet manager on the first node of a
- * file). All numbers are checked before anything is built, so that a recipe for a million
- * switches costs one sentence and no memory. Sources of the shapes: Al-Fares, Loukissas, Vahdat
- * 2008 (k-ary fat tree); Kim, Dally, Scott, Abts 2008 (dragonfly).
+ * A recipe fills a struct plan: nodes in any order, cables between their next free ports. Cables
+ * that are to be missing are marked, and the plan becomes a struct ibnet, hosts first (ibsim puts
+ * the subnet manager on the first node of a file), as often as there are planes. All numbers are
+ * checked before anything is built, so that a recipe for a million switches costs one sentence and
+ * no memory. The shapes are in generate_tree.c, generate_grid.c and generate_graph.c.
  */
-#define MAX_ARGS 4u
 #define MAX_ARG 65535u		/* so that the product of four fits 64 bits */
 #define MAX_LIDS 0xbfffu	/* unicast LIDs of a subnet: one a node here */
+#define MAX_PLANES 16u
+#define MAX_PARALLEL 64u
+#define HOST_GUIDS 0x100000u	/* the first */
+#define SWITCH_GUIDS 0x200000u	/* the first, if hosts leave it free */
+#define MELLANOX 0x2c9u		/* vendor id of devices with a site's names */
 
 const char generate_help[] =
-	"  ft3 K                                full three-level fat tree of K-port switches\n"
-	"  ft2 LEAVES SPINES HOSTS [PARALLEL]   two levels, HOSTS a leaf, PARALLEL cables a pair\n"
-	"  torus X Y Z HOSTS                    torus, HOSTS a switch\n"
-	"  mesh X Y Z HOSTS                     the same without wrap-around cables\n"
-	"  dragonfly A H P G                    G groups of A switches, P hosts, H global cables\n"
-	"  random SWITCHES DEGREE HOSTS SEED    connected random graph, HOSTS a switch\n";
+	"  fat-tree K [LEVELS]                full tree of K-port switches, 3 levels\n"
+	"  ft3 K                              the same as fat-tree K 3\n"
+	"  ft2 LEAVES SPINES HOSTS [PARALLEL] two levels, HOSTS a leaf, PARALLEL cables a pair\n"
+	"  xgft H M1..MH W1..WH               any tree: M children, W parents, from below\n"
+	"  rails UNITS SERVERS RAILS SPINES   servers with RAILS devices, a leaf each a unit\n"
+	"  torus SIDE... HOSTS                rings of 1 to 4 dimensions, HOSTS a switch\n"
+	"  mesh SIDE... HOSTS                 the same without wrap-around cables\n"
+	"  hypercube DIMENSIONS HOSTS         2^DIMENSIONS switches\n"
+	"  hyperx SIDE... HOSTS               each row of 1 to 4 dimensions a complete graph\n"
+	"  dragonfly A H P G                  G groups of A switches, P hosts, H global cables\n"
+	"  dragonfly+ GROUPS LEAVES SPINES HOSTS [GLOBALS]\n"
+	"                                     groups of leaves and spines, GLOBALS cables a spine\n"
+	"  slim-fly Q HOSTS                   2Q^2 switches of diameter 2, Q a prime\n"
+	"  random SWITCHES DEGREE HOSTS SEED  connected random graph, HOSTS a switch\n"
+	"  multi-plane PLANES TYPE NUMBERS... so many copies, a device of each host in each\n";
 
-struct plan_node {
-	char name[24];		/* "L0_1" */
-	uint32_t index;		/* in the struct ibnet to come */
-	uint16_t ports;		/* the node has */
-	uint16_t used;		/* given to cables, from port 1 */
-	bool host;		/* a channel adapter with one port */
+struct recipe {
+	const char *type;	/* its name */
+	const char *args;	/* its numbers, for people */
+	unsigned min, max;	/* how many numbers it takes */
+	int (*build)(struct plan *p, const unsigned *args, unsigned n);	/* fills the plan */
 };
 
-struct plan_cable {
-	uint32_t a, b;		/* nodes */
-	uint16_t aport, bport;	/* their ports */
+static const struct recipe recipes[] = {
+	{ "fat-tree", "K [LEVELS]", 1, 2, build_fat_tree },
+	{ "ft3", "K", 1, 1, build_ft3 },
+	{ "ft2", "LEAVES SPINES HOSTS [PARALLEL]", 3, 4, build_ft2 },
+	{ "xgft", "H M1..MH W1..WH", 3, GENERATE_ARGS, build_xgft },
+	{ "rails", "UNITS SERVERS RAILS SPINES", 4, 4, build_rails },
+	{ "torus", "SIDE... HOSTS", 2, 5, build_torus },
+	{ "mesh", "SIDE... HOSTS", 2, 5, build_mesh },
+	{ "hypercube", "DIMENSIONS HOSTS", 2, 2, build_hypercube },
+	{ "hyperx", "SIDE... HOSTS", 2, 5, build_hyperx },
+	{ "dragonfly", "A H P G", 4, 4, build_dragonfly },
+	{ "dragonfly+", "GROUPS LEAVES SPINES HOSTS [GLOBALS]", 4, 5, build_dragonfly_plus },
+	{ "slim-fly", "Q HOSTS", 2, 2, build_slim_fly },
+	{ "random", "SWITCHES DEGREE HOSTS SEED", 4, 4, build_random },
 };
+#define NRECIPES (sizeof(recipes) / sizeof(recipes[0]))
 
-struct plan {
-	struct region *region;		/* owns what follows */
-	struct plan_node *nodes;	/* nnodes */
-	struct plan_cable *cables;	/* ncables */
-	size_t nnodes, nodes_size;	/* in use, allocated */
-	size_t ncables, cables_size;	/* in use, allocated */
-	struct error *e;		/* for sentences about impossible numbers */
-};
+/* ---- The plan ---- */
 
-static int
-impossible(const struct plan *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static int
-impossible(const struct plan *p, const char *fmt, ...)
+int
+plan_impossible(const struct plan *p, const char *fmt, ...)
 {
 	char text[300];
 	va_list ap;
@@ -65,29 +80,24 @@ impossible(const struct plan *p, const char *fmt, ...)
 	return error_set(p->e, ERR_INVALID, "%s", text);
 }
 
-/* Make room; the counts are exact or upper bounds. */
-static int
-reserve(struct plan *p, uint64_t nodes, uint64_t ports_a_switch, uint64_t cables)
+int
+plan_reserve(struct plan *p, uint64_t nodes, uint64_t host_cables, uint64_t trunks)
 {
 	if (nodes > MAX_LIDS)
-		return impossible(p, "that makes %" PRIu64 " nodes, but a subnet has LIDs for %u",
-				  nodes, MAX_LIDS);
-	if (ports_a_switch > IBNET_MAX_NODE_PORTS)
-		return impossible(p, "that takes switches of %" PRIu64 " ports, but %u is the most",
-				  ports_a_switch, IBNET_MAX_NODE_PORTS);
+		return plan_impossible(p, "that makes %" PRIu64 " nodes, but a subnet has LIDs for "
+				       "%u", nodes, MAX_LIDS);
+	if (host_cables + trunks * p->parallel > IBNET_MAX_PORTS / 2)
+		return plan_impossible(p, "that makes %" PRIu64 " cables, but %u is the most",
+				       host_cables + trunks * p->parallel, IBNET_MAX_PORTS / 2);
 	p->nodes_size = (size_t)nodes;
-	p->cables_size = (size_t)cables;
+	p->cables_size = (size_t)(host_cables + trunks * p->parallel);
 	p->nodes = region_array(p->region, p->nodes_size, sizeof(*p->nodes));
 	p->cables = region_array(p->region, p->cables_size, sizeof(*p->cables));
 	return 0;
 }
 
-static uint32_t
-add(struct plan *p, bool host, unsigned ports, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static uint32_t
-add(struct plan *p, bool host, unsigned ports, const char *fmt, ...)
+uint32_t
+plan_add(struct plan *p, bool host, unsigned ports, const char *fmt, ...)
 {
 	struct plan_node *n = &p->nodes[p->nnodes];
 	va_list ap;
@@ -96,280 +106,122 @@ add(struct plan *p, bool host, unsigned ports, const char *fmt, ...)
 	vsnprintf(n->name, sizeof(n->name), fmt, ap);
 	va_end(ap);
 	n->host = host;
-	n->ports = (uint16_t)ports;
+	n->ports = ports;
 	return (uint32_t)p->nnodes++;
 }
 
-static void
-join(struct plan *p, uint32_t a, uint32_t b)
+void
+plan_join(struct plan *p, uint32_t a, uint32_t b)
 {
-	p->cables[p->ncables++] = (struct plan_cable){
-		.a = a, .aport = ++p->nodes[a].used, .b = b, .bport = ++p->nodes[b].used,
-	};
+	unsigned n = p->nodes[a].host || p->nodes[b].host ? 1 : p->parallel;
+
+	while (n--)
+		p->cables[p->ncables++] = (struct plan_cable){
+			.a = a, .aport = ++p->nodes[a].used, .b = b, .bport = ++p->nodes[b].used,
+		};
 }
 
-/* K pods of K/2 leaves and K/2 aggregation switches; core c meets aggregation switch c/(K/2). */
+void
+plan_hosts(struct plan *p, uint32_t sw, unsigned hosts)
+{
+	for (unsigned i = 0; i < hosts; i++)
+		plan_join(p, sw, plan_add(p, true, 1, "H%.24s_%u", p->nodes[sw].name + 1, i));
+}
+
+/* Parallel cables may have taken more ports than the shape needs. */
 static int
-build_ft3(struct plan *p, const unsigned *a)
+check_ports(struct plan *p)
 {
-	unsigned k = a[0], h = k / 2;
-	uint32_t core;
-	int rc;
+	for (size_t i = 0; i < p->nnodes; i++) {
+		struct plan_node *n = &p->nodes[i];
 
-	if (k < 2 || k % 2)
-		return impossible(p, "ft3 takes an even number of ports of at least 2, not %u", k);
-	if ((rc = reserve(p, (uint64_t)k * h * h + 5ull * h * h, k, 3ull * k * h * h)) < 0)
-		return rc;
-	for (unsigned pod = 0; pod < k; pod++) {
-		for (unsigned i = 0; i < h; i++)
-			add(p, false, k, "L%u_%u", pod, i);
-		for (unsigned i = 0; i < h; i++)
-			add(p, false, k, "A%u_%u", pod, i);
-	}
-	core = (uint32_t)p->nnodes;
-	for (unsigned c = 0; c < h * h; c++)
-		add(p, false, k, "C%u", c);
-	for (unsigned pod = 0; pod < k; pod++) {
-		uint32_t leaf = pod * k, agg = leaf + h;
-
-		for (unsigned i = 0; i < h; i++)
-			for (unsigned j = 0; j < h; j++)
-				join(p, leaf + i, add(p, true, 1, "H%u_%u_%u", pod, i, j));
-		for (unsigned i = 0; i < h; i++)
-			for (unsigned j = 0; j < h; j++)
-				join(p, leaf + i, agg + j);
-	}
-	for (unsigned c = 0; c < h * h; c++)
-		for (unsigned pod = 0; pod < k; pod++)
-			join(p, core + c, pod * k + h + c / h);
-	return 0;
-}
-
-static int
-build_ft2(struct plan *p, const unsigned *a)
-{
-	unsigned leaves = a[0], spines = a[1], hosts = a[2], parallel = a[3] ? a[3] : 1;
-	uint64_t up = (uint64_t)spines * parallel, down = (uint64_t)leaves * parallel;
-	int rc;
-
-	if (!leaves || !spines)
-		return impossible(p, "ft2 takes at least one leaf and one spine");
-	if ((rc = reserve(p, (uint64_t)leaves * hosts + leaves + spines,
-			  hosts + up > down ? hosts + up : down, leaves * (hosts + up))) < 0)
-		return rc;
-	for (unsigned l = 0; l < leaves; l++)
-		add(p, false, hosts + (unsigned)up, "L%u", l);
-	for (unsigned s = 0; s < spines; s++)
-		add(p, false, (unsigned)down, "S%u", s);
-	for (unsigned l = 0; l < leaves; l++)
-		for (unsigned i = 0; i < hosts; i++)
-			join(p, l, add(p, true, 1, "H%u_%u", l, i));
-	for (unsigned l = 0; l < leaves; l++)
-		for (unsigned s = 0; s < spines; s++)
-			for (unsigned i = 0; i < parallel; i++)
-				join(p, l, leaves + s);
-	return 0;
-}
-
-static void
-join_grid(struct plan *p, const unsigned side[3], const unsigned at[3], bool wrap)
-{
-	uint32_t here = (at[0] * side[1] + at[1]) * side[2] + at[2];
-
-	for (unsigned d = 0; d < 3; d++) {
-		unsigned to[3] = { at[0], at[1], at[2] };
-
-		if (side[d] == 1 || (!wrap && at[d] + 1 == side[d]))
-			continue;
-		to[d] = (at[d] + 1) % side[d];
-		join(p, here, (to[0] * side[1] + to[1]) * side[2] + to[2]);
-	}
-}
-
-static int
-build_grid(struct plan *p, const unsigned *side, unsigned hosts, bool wrap)
-{
-	uint64_t switches = (uint64_t)side[0] * side[1] * side[2];
-	uint32_t sw = 0;
-	int rc;
-
-	if (!switches)
-		return impossible(p, "every side has a length of at least 1");
-	if ((rc = reserve(p, switches * (hosts + 1ull), hosts + 6ull,
-			  switches * (hosts + 3ull))) < 0)
-		return rc;
-	for (unsigned x = 0; x < side[0]; x++)
-		for (unsigned y = 0; y < side[1]; y++)
-			for (unsigned z = 0; z < side[2]; z++)
-				add(p, false, hosts + 6, "T%u_%u_%u", x, y, z);
-	for (unsigned x = 0; x < side[0]; x++)
-		for (unsigned y = 0; y < side[1]; y++)
-			for (unsigned z = 0; z < side[2]; z++, sw++)
-				for (unsigned i = 0; i < hosts; i++)
-					join(p, sw, add(p, true, 1, "H%u_%u_%u_%u", x, y, z, i));
-	for (unsigned x = 0; x < side[0]; x++)
-		for (unsigned y = 0; y < side[1]; y++)
-			for (unsigned z = 0; z < side[2]; z++)
-				join_grid(p, side, (unsigned[3]){ x, y, z }, wrap);
-	return 0;
-}
-
-static int
-build_torus(struct plan *p, const unsigned *a)
-{
-	return build_grid(p, a, a[3], true);
-}
-
-static int
-build_mesh(struct plan *p, const unsigned *a)
-{
-	return build_grid(p, a, a[3], false);
-}
-
-static void
-dragonfly_group(struct plan *p, unsigned group, unsigned a, unsigned hosts)
-{
-	uint32_t first = group * a;
-
-	for (unsigned r = 0; r < a; r++)
-		for (unsigned i = 0; i < hosts; i++)
-			join(p, first + r, add(p, true, 1, "H%u_%u_%u", group, r, i));
-	for (unsigned r = 0; r < a; r++)
-		for (unsigned s = r + 1; s < a; s++)
-			join(p, first + r, first + s);
-}
-
-/* A group's global cables, numbered 0 .. a*h-1, go round the other groups in turn; cable o of one
- * group ends at cable groups-2-o of the other. */
-static int
-build_dragonfly(struct plan *p, const unsigned *v)
-{
-	unsigned a = v[0], h = v[1], hosts = v[2], groups = v[3];
-	uint64_t slots = (uint64_t)a * h, switches = (uint64_t)a * groups;
-	int rc;
-
-	if (!a || !groups)
-		return impossible(p, "dragonfly takes at least one group of one switch");
-	if (groups > slots + 1)
-		return impossible(p, "a group has %" PRIu64 " global cables, too few to reach %u "
-				  "other groups", slots, groups - 1);
-	if ((rc = reserve(p, switches * (hosts + 1ull), hosts + a - 1ull + h,
-			  switches * (hosts + a + h))) < 0)
-		return rc;
-	for (unsigned g = 0; g < groups; g++)
-		for (unsigned r = 0; r < a; r++)
-			add(p, false, hosts + a - 1 + h ? hosts + a - 1 + h : 1, "D%u_%u", g, r);
-	for (unsigned g = 0; g < groups; g++)
-		dragonfly_group(p, g, a, hosts);
-	for (unsigned g = 0; g < groups; g++) {
-		for (unsigned o = 0; g + o + 1 < groups; o++) {
-			unsigned to = g + o + 1, back = groups - 2 - o, step = groups - 1;
-
-			for (uint64_t i = o, j = back; i < slots && j < slots; i += step, j += step)
-				join(p, (uint32_t)(g * a + i / h), (uint32_t)(to * a + j / h));
-		}
+		if (n->used > n->ports)
+			n->ports = n->used;
+		if (n->ports > IBNET_MAX_NODE_PORTS)
+			return plan_impossible(p, "that takes %s of %u ports, but %u is the most",
+					       n->host ? "hosts" : "switches", n->ports,
+					       IBNET_MAX_NODE_PORTS);
 	}
 	return 0;
 }
 
-struct graph {
-	struct plan *p;		/* nodes 0 .. n-1 are its switches */
-	unsigned n, degree;	/* switches, cables that each may have */
-	unsigned *cables;	/* that each has, n */
-	unsigned *next;		/* neighbours, n rows of degree */
-	struct rng rng;		/* picks */
-};
+/* ---- Missing cables ---- */
 
-static bool
-adjacent(const struct graph *g, unsigned a, unsigned b)
+/* Disjoint sets of nodes, by their representative. */
+static uint32_t
+set_of(uint32_t *parent, uint32_t n)
 {
-	for (unsigned i = 0; i < g->cables[a]; i++)
-		if (g->next[(size_t)a * g->degree + i] == b)
-			return true;
-	return false;
-}
-
-static void
-graph_join(struct graph *g, unsigned a, unsigned b)
-{
-	g->next[(size_t)a * g->degree + g->cables[a]++] = b;
-	g->next[(size_t)b * g->degree + g->cables[b]++] = a;
-	join(g->p, a, b);
-}
-
-/* A switch below `n`, from a random one onwards, that can take a cable from `a`; or n. */
-static unsigned
-graph_pick(struct graph *g, unsigned a, unsigned n)
-{
-	unsigned start = rng_below(&g->rng, n);
-
-	for (unsigned i = 0; i < n; i++) {
-		unsigned b = (start + i) % n;
-
-		if (b != a && g->cables[b] < g->degree && !adjacent(g, a, b))
-			return b;
-	}
+	while (parent[n] != n)
+		n = parent[n] = parent[parent[n]];
 	return n;
 }
 
-static int
-build_random(struct plan *p, const unsigned *v)
+static bool
+is_trunk(const struct plan *p, const struct plan_cable *c)
 {
-	unsigned n = v[0], degree = v[1], hosts = v[2];
-	struct graph g = { .p = p, .n = n, .degree = degree, .rng = { v[3] } };
-	int rc;
-
-	if (!n || (n > 1 && !degree) || (n > 2 && degree < 2))
-		return impossible(p, "a connected graph of %u switches takes a degree of at least "
-				  "%u", n, n > 2 ? 2 : n - 1);
-	if (degree >= n)
-		return impossible(p, "%u switches have at most %u neighbours each, not %u", n,
-				  n - 1, degree);
-	if ((rc = reserve(p, (uint64_t)n * (hosts + 1ull), (uint64_t)hosts + degree,
-			  (uint64_t)n * (hosts + degree))) < 0)
-		return rc;
-	g.cables = region_array(p->region, n, sizeof(*g.cables));
-	g.next = region_array(p->region, (size_t)n * degree, sizeof(*g.next));
-	for (unsigned i = 0; i < n; i++)
-		add(p, false, hosts + degree ? hosts + degree : 1, "R%u", i);
-	for (unsigned i = 0; i < n; i++)
-		for (unsigned j = 0; j < hosts; j++)
-			join(p, i, add(p, true, 1, "H%u_%u", i, j));
-	/* A tree joins all: each switch meets one before it. Then what is free is filled up. */
-	for (unsigned i = 1; i < n; i++)
-		graph_join(&g, i, graph_pick(&g, i, i));
-	for (unsigned i = 0; i < n; i++)
-		for (unsigned b; g.cables[i] < degree && (b = graph_pick(&g, i, n)) < n;)
-			graph_join(&g, i, b);
-	return 0;
+	return !p->nodes[c->a].host && !p->nodes[c->b].host;
 }
 
-struct recipe {
-	const char *type;	/* its name */
-	const char *args;	/* its numbers, for people */
-	unsigned min, max;	/* how many numbers it takes */
-	int (*build)(struct plan *p, const unsigned *args);	/* fills the plan */
-};
+/* Cables between switches in random order; those that join what was apart are kept. Marks up to
+ * `want` of the others, returns how many. */
+static size_t
+leave_out(struct plan *p, size_t want, struct rng *rng)
+{
+	uint32_t *parent = region_array(p->region, p->nnodes, sizeof(*parent));
+	uint32_t *order = region_array(p->region, p->ncables + 1, sizeof(*order));
+	size_t n = 0, left = 0;
 
-static const struct recipe recipes[] = {
-	{ "ft3", "K", 1, 1, build_ft3 },
-	{ "ft2", "LEAVES SPINES HOSTS [PARALLEL]", 3, 4, build_ft2 },
-	{ "torus", "X Y Z HOSTS", 4, 4, build_torus },
-	{ "mesh", "X Y Z HOSTS", 4, 4, build_mesh },
-	{ "dragonfly", "A H P G", 4, 4, build_dragonfly },
-	{ "random", "SWITCHES DEGREE HOSTS SEED", 4, 4, build_random },
-};
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		parent[i] = i;
+	for (uint32_t i = 0; i < p->ncables; i++)
+		if (is_trunk(p, &p->cables[i]))
+			order[n++] = i;
+	for (size_t i = n; i > 1; i--) {
+		size_t j = rng_below(rng, (uint32_t)i);
+		uint32_t swap = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = swap;
+	}
+	for (size_t i = 0; i < n && left < want; i++) {
+		struct plan_cable *c = &p->cables[order[i]];
+		uint32_t a = set_of(parent, c->a), b = set_of(parent, c->b);
+
+		c->missing = a == b;
+		left += a == b;
+		parent[a] = b;
+	}
+	return left;
+}
+
+static int
+make_missing(struct plan *p, const struct generate_options *o, struct rng *rng)
+{
+	size_t trunks = 0, want, left;
+
+	if (!o->missing && !o->missing_ppm)
+		return 0;
+	for (size_t i = 0; i < p->ncables; i++)
+		trunks += is_trunk(p, &p->cables[i]);
+	want = o->missing ? o->missing : (size_t)((double)trunks * o->missing_ppm / 1e6 + .5);
+	left = leave_out(p, want, rng);
+	if (left == want)
+		return 0;
+	return plan_impossible(p, "%zu of %zu cables between switches cannot be missing: after %zu "
+			       "the next would cut the fabric in two", want, trunks, left);
+}
 
 static const struct recipe *
 find_recipe(const char *type, struct error *e)
 {
-	static const char *const words[] = { "ft3", "ft2", "torus", "mesh", "dragonfly", "random",
-					     NULL };
+	const char *words[NRECIPES + 2] = { "multi-plane" };
 	const char *near;
 
-	for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++)
+	for (size_t i = 0; i < NRECIPES; i++) {
 		if (!strcmp(recipes[i].type, type))
 			return &recipes[i];
+		words[i + 1] = recipes[i].type;
+	}
 	near = nearest_word(type, words);
 	error_set(e, ERR_NOT_FOUND, "there is no fabric of type \"%s\"%s%s%s", type,
 		  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -377,7 +229,7 @@ find_recipe(const char *type, struct error *e)
 }
 
 static int
-parse_args(const struct recipe *r, unsigned nargs, char *const *args, unsigned out[MAX_ARGS],
+parse_args(const struct recipe *r, unsigned nargs, char *const *args, unsigned out[GENERATE_ARGS],
 	   struct error *e)
 {
 	uint64_t v;
@@ -412,53 +264,279 @@ guids_new(struct region *region, size_t n, uint64_t base, uint64_t step, bool sh
 	return guids;
 }
 
-static struct ibnet *
-to_ibnet(struct plan *p, const struct generate_options *o)
+/* ---- A site's names ---- */
+
+/* Cables from each node to the nearest host, UINT8_MAX if there is none. */
+static uint8_t *
+tiers_new(const struct plan *p)
 {
-	struct rng rng = { o->seed };
-	struct ibnet *net = ibnet_new();
-	uint64_t *hosts, *switches;
-	size_t nhosts = 0;
+	uint8_t *tier = region_alloc(p->region, p->nnodes + 1);
+	bool more = true;
 
 	for (size_t i = 0; i < p->nnodes; i++)
-		nhosts += p->nodes[i].host;
-	hosts = guids_new(p->region, nhosts, 0x100000, 2, o->shuffle_guids, &rng);
-	switches = guids_new(p->region, p->nnodes - nhosts, 0x200000, 1, o->shuffle_guids, &rng);
-	for (size_t i = 0; i < p->nnodes; i++)
-		if (p->nodes[i].host)
-			p->nodes[i].index = ibnet_add(net, IBNET_CA, 1, *hosts++, p->nodes[i].name,
-						      NULL);
-	for (size_t i = 0; i < p->nnodes; i++)
-		if (!p->nodes[i].host)
-			p->nodes[i].index = ibnet_add(net, IBNET_SWITCH, p->nodes[i].ports,
-						      *switches++, p->nodes[i].name, NULL);
-	for (size_t i = 0; i < p->ncables; i++) {
-		const struct plan_cable *c = &p->cables[i];
+		tier[i] = p->nodes[i].host ? 0 : UINT8_MAX;
+	for (uint8_t t = 0; more && t + 1 < UINT8_MAX; t++) {
+		more = false;
+		for (size_t i = 0; i < p->ncables; i++) {
+			const struct plan_cable *c = &p->cables[i];
 
-		ibnet_link(net, p->nodes[c->a].index, c->aport, p->nodes[c->b].index, c->bport,
-			   o->width ? o->width : LINK_4X, o->speed ? o->speed : SPEED_EDR);
+			if (tier[c->a] == t && tier[c->b] == UINT8_MAX) {
+				tier[c->b] = t + 1;
+				more = true;
+			} else if (tier[c->b] == t && tier[c->a] == UINT8_MAX) {
+				tier[c->a] = t + 1;
+				more = true;
+			}
+		}
 	}
-	return net;
+	return tier;
+}
+
+struct site {
+	uint8_t *tier;		/* of each node */
+	uint8_t top;		/* the highest that there is */
+	unsigned *number;	/* of each switch in its tier, of each host in its fabric */
+};
+
+static void
+site_init(struct site *s, const struct plan *p)
+{
+	unsigned next[UINT8_MAX + 1] = { 0 };
+
+	s->tier = tiers_new(p);
+	s->number = region_array(p->region, p->nnodes + 1, sizeof(*s->number));
+	for (size_t i = 0; i < p->nnodes; i++) {
+		const struct plan_node *n = &p->nodes[i];
+
+		if (!n->host && s->tier[i] < UINT8_MAX && s->tier[i] > s->top)
+			s->top = s->tier[i];
+		if (n->host && n->device > 1)
+			s->number[i] = s->number[i - 1];
+		else
+			s->number[i] = ++next[s->tier[i]];
+	}
+}
+
+static const char *
+tier_name(const struct site *s, unsigned tier)
+{
+	if (s->top == 1)
+		return "sw";
+	if (tier == 1)
+		return "leaf";
+	if (tier == s->top)
+		return s->top == 2 ? "spine" : "core";
+	return tier == 2 ? "spine" : "mid";
+}
+
+static void
+site_name(const struct site *s, size_t i, char out[48])
+{
+	snprintf(out, 48, "MF0;%s-%03u:MQM9700/U1", tier_name(s, s->tier[i]), s->number[i]);
+}
+
+/* ---- From plan to fabric ---- */
+
+struct making {
+	struct plan *p;				/* what is made */
+	const struct generate_options *o;	/* how */
+	struct ibnet *net;			/* what comes of it */
+	struct site site;			/* names, if they are wanted */
+	unsigned planes;			/* copies; 0: one, without devices by plane */
+	uint64_t *hosts, *switches;		/* GUIDs still to be given */
+};
+
+static void
+make_host(struct making *mk, size_t i, unsigned plane)
+{
+	struct plan_node *n = &mk->p->nodes[i];
+	unsigned device = mk->planes ? plane : n->device ? n->device - 1u : 0;
+	bool several = mk->planes || n->device;
+	char name[80], desc[64], host[48];
+	uint64_t guid = *mk->hosts++;
+	uint32_t index;
+
+	snprintf(host, sizeof(host), "%s", n->name);
+	if (mk->o->site_names)
+		snprintf(host, sizeof(host), "node-%05u", mk->site.number[i]);
+	snprintf(desc, sizeof(desc), "%s mlx5_%u", host, device);
+	snprintf(name, sizeof(name), several ? "%s_d%u" : "%s", n->name, device);
+	if (mk->o->site_names)
+		snprintf(name, sizeof(name), "H-%016" PRIx64, guid);
+	index = ibnet_add(mk->net, IBNET_CA, n->ports, guid, name,
+			  several || mk->o->site_names ? desc : NULL);
+	if (mk->o->site_names)
+		mk->net->nodes[index].vendor_id = MELLANOX;
+	if (several && device)
+		mk->net->nodes[index].system_guid = mk->net->nodes[index - 1].system_guid;
+	n->index = index - plane;
+}
+
+static void
+make_switch(struct making *mk, size_t i, unsigned plane)
+{
+	struct plan_node *n = &mk->p->nodes[i];
+	char name[80], desc[48];
+	uint64_t guid = *mk->switches++;
+	uint32_t index;
+
+	snprintf(name, sizeof(name), mk->planes ? "P%2$u_%1$s" : "%1$s", n->name, plane);
+	if (mk->o->site_names) {
+		site_name(&mk->site, i, desc);
+		if (mk->planes)
+			snprintf(desc, sizeof(desc), "MF0;p%u-%s-%03u:MQM9700/U1", plane,
+				 tier_name(&mk->site, mk->site.tier[i]), mk->site.number[i]);
+		snprintf(name, sizeof(name), "S-%016" PRIx64, guid);
+	}
+	index = ibnet_add(mk->net, IBNET_SWITCH, n->ports, guid, name,
+			  mk->o->site_names ? desc : NULL);
+	if (mk->o->site_names)
+		mk->net->nodes[index].vendor_id = MELLANOX;
+	if (!plane)
+		n->index = index;
+}
+
+/* Hosts have the planes' devices side by side, switches come plane by plane. */
+static void
+make_cables(struct making *mk, uint32_t nswitches)
+{
+	const struct generate_options *o = mk->o;
+	const struct plan *p = mk->p;
+
+	for (unsigned plane = 0; plane < (mk->planes ? mk->planes : 1); plane++) {
+		for (size_t i = 0; i < p->ncables; i++) {
+			const struct plan_cable *c = &p->cables[i];
+			const struct plan_node *a = &p->nodes[c->a], *b = &p->nodes[c->b];
+
+			if (c->missing)
+				continue;
+			ibnet_link(mk->net, a->index + plane * (a->host ? 1 : nswitches), c->aport,
+				   b->index + plane * (b->host ? 1 : nswitches), c->bport,
+				   o->width ? o->width : LINK_4X, o->speed ? o->speed : SPEED_EDR);
+		}
+	}
+}
+
+static struct ibnet *
+to_ibnet(struct plan *p, const struct generate_options *o, unsigned planes, struct rng *rng)
+{
+	struct making mk = { .p = p, .o = o, .net = ibnet_new(), .planes = planes };
+	size_t nhosts = 0, nswitches, copies = planes ? planes : 1, ports = 1;
+	uint64_t base;
+
+	for (size_t i = 0; i < p->nnodes; i++) {
+		nhosts += p->nodes[i].host;
+		if (p->nodes[i].host && p->nodes[i].ports > ports)
+			ports = p->nodes[i].ports;
+	}
+	nswitches = p->nnodes - nhosts;
+	if (o->site_names)
+		site_init(&mk.site, p);
+	mk.hosts = guids_new(p->region, nhosts * copies, HOST_GUIDS, ports + 1, o->shuffle_guids,
+			     rng);
+	base = HOST_GUIDS + nhosts * copies * (ports + 1) > SWITCH_GUIDS ? 0x10000000 :
+		SWITCH_GUIDS;
+	mk.switches = guids_new(p->region, nswitches * copies, base, 1, o->shuffle_guids, rng);
+	for (size_t i = 0; i < p->nnodes; i++)
+		for (unsigned plane = 0; p->nodes[i].host && plane < copies; plane++)
+			make_host(&mk, i, plane);
+	for (unsigned plane = 0; plane < copies; plane++)
+		for (size_t i = 0; i < p->nnodes; i++)
+			if (!p->nodes[i].host)
+				make_switch(&mk, i, plane);
+	make_cables(&mk, (uint32_t)nswitches);
+	return mk.net;
+}
+
+static int
+parse_planes(unsigned *nargs, char *const **args, const char **type, unsigned *planes,
+	     struct error *e)
+{
+	uint64_t n;
+
+	*planes = 0;
+	if (strcmp(*type, "multi-plane"))
+		return 0;
+	if (*nargs < 2 || !number_parse((*args)[0], 1, MAX_PLANES, &n))
+		return error_set(e, ERR_INVALID, "multi-plane takes a number of planes of 1 to %u, "
+				 "and the type and numbers of the fabric that each is", MAX_PLANES);
+	*planes = (unsigned)n;
+	*type = (*args)[1];
+	*args += 2;
+	*nargs -= 2;
+	return 0;
+}
+
+static int
+build(struct plan *p, const struct recipe *r, const unsigned *v, unsigned nargs,
+      const struct generate_options *o, struct rng *rng)
+{
+	int rc;
+
+	p->parallel = o->parallel ? o->parallel : 1;
+	if (p->parallel > MAX_PARALLEL)
+		return plan_impossible(p, "%u parallel cables are too many: %u is the most",
+				       p->parallel, MAX_PARALLEL);
+	if ((rc = r->build(p, v, nargs)) < 0 || (rc = check_ports(p)) < 0)
+		return rc;
+	return make_missing(p, o, rng);
 }
 
 int
 generate(struct ibnet **net, const char *type, unsigned nargs, char *const *args,
 	 const struct generate_options *options, struct error *e)
 {
-	const struct recipe *r = find_recipe(type, e);
-	unsigned v[MAX_ARGS] = { 0 };
+	struct rng rng = { options->seed };
+	unsigned v[GENERATE_ARGS] = { 0 }, planes;
 	struct plan p = { .e = e };
+	const struct recipe *r;
 	int rc;
 
 	*net = NULL;
-	if (!r)
+	if ((rc = parse_planes(&nargs, &args, &type, &planes, e)) < 0)
+		return rc;
+	if (!(r = find_recipe(type, e)))
 		return ERR_NOT_FOUND;
 	if ((rc = parse_args(r, nargs, args, v, e)) < 0)
 		return rc;
 	p.region = region_new();
-	rc = r->build(&p, v);
+	rc = build(&p, r, v, nargs, options, &rng);
+	if (rc == 0 && (uint64_t)p.nnodes * (planes ? planes : 1) > IBNET_MAX_NODES)
+		rc = plan_impossible(&p, "that makes %zu nodes a plane, but %u is the most of all "
+				     "planes together", p.nnodes, IBNET_MAX_NODES);
 	if (rc == 0)
-		*net = to_ibnet(&p, options);
+		*net = to_ibnet(&p, options, planes, &rng);
 	region_free(p.region);
 	return rc;
+}
+
+int
+generate_words(struct ibnet **net, const char *recipe, const struct generate_options *options,
+	       struct error *e)
+{
+	char *copy = mem_strdup(recipe), *save = NULL, *words[GENERATE_ARGS + 4];
+	unsigned n = 0;
+	int rc;
+
+	for (char *w = strtok_r(copy, " :,", &save); w && n < GENERATE_ARGS + 4;
+	     w = strtok_r(NULL, " :,", &save))
+		words[n++] = w;
+	*net = NULL;
+	if (n)
+		rc = generate(net, words[0], n - 1, words + 1, options, e);
+	else
+		rc = error_set(e, ERR_INVALID, "there is no fabric of type \"\"");
+	mem_free(copy);
+	return rc;
+}
+
+bool
+generate_is_recipe(const char *word)
+{
+	size_t len = strcspn(word, " :,");
+
+	for (size_t i = 0; i < NRECIPES; i++)
+		if (strlen(recipes[i].type) == len && !memcmp(recipes[i].type, word, len))
+			return true;
+	return len == strlen("multi-plane") && !memcmp(word, "multi-plane", len);
 }

@@ -271,7 +271,8 @@ static void
 test_refused(void **state)
 {
 	(void)state;
-	refuse("ft3 5", "ft3 takes an even number of ports of at least 2, not 5");
+	refuse("ft3 5",
+	       "a fat tree takes switches with an even number of ports of at least 2, not 5");
 	refuse("ft3", "ft3 takes the numbers K");
 	refuse("ft3 58", "that makes 52983 nodes, but a subnet has LIDs for 49151");
 	refuse("torus 65535 65535 65535 65535",
@@ -283,7 +284,217 @@ test_refused(void **state)
 	refuse("tours 1 1 1 1", "there is no fabric of type \"tours\"; did you mean torus?");
 	refuse("dragonfly 2 1 1 9",
 	       "a group has 2 global cables, too few to reach 8 other groups");
+	refuse("torus 65535 65535 65535 65535 65535",
+	       "that makes more nodes than can be counted");
+	refuse("ft2 1 1 0 65535", "that takes switches of 65535 ports, but 254 is the most");
+	refuse("slim-fly 9 1", "slim-fly takes a prime number of 3 to 113, not 9");
+	refuse("xgft 2 4 4 1", "xgft of 2 levels takes 2 numbers of children and as many of "
+	       "parents behind the first");
+	refuse("multi-plane 2", "multi-plane takes a number of planes of 1 to 16, and the type and "
+	       "numbers of the fabric that each is");
+	refuse("multi-plane 2 torsu 2 1",
+	       "there is no fabric of type \"torsu\"; did you mean torus?");
 	refuse("random 5 5 1 1", "5 switches have at most 4 neighbours each, not 5");
+}
+
+/* Counts of the shapes' own formulas. */
+static void
+test_more_shapes(void **state)
+{
+	(void)state;
+	check_counts("fat-tree 8", 128, 80, 384);
+	/* K^2/2 hosts, K leaves, K/2 spines. */
+	check_counts("fat-tree 8 2", 32, 12, 32 + 8 * 4);
+	/* 2 (K/2)^L hosts, (2L - 1) (K/2)^(L-1) switches. */
+	check_counts("fat-tree 4 4", 32, 56, 32 * 4);
+	check_counts("xgft 2 3 4 1 2", 12, 4 + 2, 12 + 4 * 2);
+	/* Hosts with two ports in two leaves. */
+	check_counts("xgft 1 5 2", 5, 2, 10);
+	check_counts("rails 2 4 8 3", 2 * 4 * 8, 2 * 8 + 3, 64 + 16 * 3);
+	check_counts("torus 5 1", 5, 5, 10);
+	check_counts("torus 3 3 3 3 1", 81, 81, 81 + 4 * 81);
+	check_counts("hypercube 4 1", 16, 16, 16 + 16 * 4 / 2);
+	check_counts("hyperx 4 3 2", 24, 12, 24 + 3 * 6 + 4 * 3);
+	check_counts("dragonfly+ 5 2 2 3", 30, 20, 30 + 5 * 4 + 5 * 4 / 2);
+	check_counts("slim-fly 5 2", 100, 50, 100 + 50 * 7 / 2);
+	check_counts("slim-fly 7 0", 0, 98, 98 * 11 / 2);
+}
+
+static bool
+near(const struct ibnet *net, uint32_t a, uint32_t b)
+{
+	const struct ibnet_node *n = &net->nodes[a];
+
+	for (unsigned p = 1; p <= n->nports; p++)
+		if (n->ports[p].peer == b)
+			return true;
+	return false;
+}
+
+static bool
+near_by_one(const struct ibnet *net, uint32_t a, uint32_t b)
+{
+	const struct ibnet_node *n = &net->nodes[a];
+
+	if (a == b || near(net, a, b))
+		return true;
+	for (unsigned p = 1; p <= n->nports; p++)
+		if (n->ports[p].peer != IBNET_NONE && near(net, n->ports[p].peer, b))
+			return true;
+	return false;
+}
+
+/* A Slim Fly is known by its degree and its diameter of 2. */
+static void
+test_slim_fly(void **state)
+{
+	static const char *const recipes[] = { "slim-fly 3 0", "slim-fly 5 0", "slim-fly 7 0",
+					       "slim-fly 11 0", "slim-fly 13 0" };
+	static const unsigned degree[] = { 5, 7, 11, 17, 19 };
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		struct ibnet *net = make(recipes[i]);
+
+		for (uint32_t a = 0; a < net->nnodes; a++) {
+			assert_int_equal(net->nodes[a].nports, degree[i]);
+			for (unsigned p = 1; p <= degree[i]; p++)
+				assert_int_not_equal(net->nodes[a].ports[p].peer, IBNET_NONE);
+			for (uint32_t b = 0; b < net->nnodes; b++)
+				assert_true(near_by_one(net, a, b));
+		}
+		ibnet_free(net);
+	}
+}
+
+/* Each pair of groups is joined by the same number of cables, spine to spine. */
+static void
+test_dragonfly_plus(void **state)
+{
+	struct ibnet *net = make("dragonfly+ 5 2 4 1 2");
+	unsigned cables[5][5] = { { 0 } };
+
+	(void)state;
+	for (uint32_t i = 0; i < net->nnodes; i++) {
+		const struct ibnet_node *n = &net->nodes[i];
+
+		for (unsigned p = 1; *n->name == 'S' && p <= n->nports; p++) {
+			const struct ibnet_node *to = &net->nodes[n->ports[p].peer];
+
+			if (*to->name == 'S')
+				cables[n->name[1] - '0'][to->name[1] - '0']++;
+		}
+	}
+	for (unsigned a = 0; a < 5; a++)
+		for (unsigned b = 0; b < 5; b++)
+			assert_int_equal(cables[a][b], a == b ? 0 : 4 * 2 / 4);
+	ibnet_free(net);
+}
+
+static void
+test_planes(void **state)
+{
+	struct ibnet *net = make("multi-plane 4 ft2 2 1 3");
+	const struct ibnet_node *n = net->nodes;
+
+	(void)state;
+	assert_int_equal(net->nnodes, 4 * 6 + 4 * 3);
+	assert_int_equal(hosts_of(net), 24);
+	assert_string_equal(n[0].desc, "H0_0 mlx5_0");
+	assert_string_equal(n[3].desc, "H0_0 mlx5_3");
+	assert_string_equal(n[4].desc, "H0_1 mlx5_0");
+	assert_int_equal(n[3].system_guid, n[0].system_guid);
+	assert_int_not_equal(n[4].system_guid, n[0].system_guid);
+	/* Each device has its plane's leaf, and no cable leaves a plane. */
+	for (unsigned p = 0; p < 4; p++) {
+		char leaf[] = "P0_L0";
+
+		leaf[1] = (char)('0' + p);
+		assert_string_equal(n[n[p].ports[1].peer].name, leaf);
+	}
+	for (uint32_t i = 24; i < net->nnodes; i++)
+		for (unsigned p = 1; p <= n[i].nports; p++)
+			if (n[n[i].ports[p].peer].type == IBNET_SWITCH)
+				assert_int_equal(n[n[i].ports[p].peer].name[1], n[i].name[1]);
+	ibnet_free(net);
+}
+
+static void
+test_rails(void **state)
+{
+	struct ibnet *net = make("rails 2 3 4 1");
+	const struct ibnet_node *n = net->nodes;
+
+	(void)state;
+	assert_string_equal(n[5].desc, "H0_1 mlx5_1");
+	assert_string_equal(n[n[5].ports[1].peer].name, "L0_1");
+	assert_int_equal(n[5].system_guid, n[4].system_guid);
+	ibnet_free(net);
+}
+
+/* Cables between switches are missing, as many as asked for, and the fabric holds together. */
+static void
+test_missing(void **state)
+{
+	struct generate_options o = { .missing = 40, .seed = 3 };
+	struct error e = { 0 };
+	struct ibnet *net = try("ft3 8", &o, &e), *other;
+
+	(void)state;
+	assert_non_null(net);
+	assert_int_equal(net->nlinks, 384 - 40);
+	assert_int_equal(hosts_of(net), 128);
+	assert_true(connected(net));
+	o.seed = 4;
+	other = try("ft3 8", &o, &e);
+	assert_int_equal(other->nlinks, 384 - 40);
+	ibnet_free(other);
+	ibnet_free(net);
+	o = (struct generate_options){ .missing_ppm = 10000 };
+	net = try("ft3 8", &o, &e);
+	assert_int_equal(net->nlinks, 384 - 3);		/* 1 % of 256, to the nearest */
+	ibnet_free(net);
+	/* 80 switches are held together by no fewer than 79 cables. */
+	o = (struct generate_options){ .missing = 178 };
+	assert_null(try("ft3 8", &o, &e));
+	assert_string_equal(e.text, "178 of 256 cables between switches cannot be missing: after "
+			    "177 the next would cut the fabric in two");
+}
+
+static void
+test_parallel_and_names(void **state)
+{
+	struct generate_options o = { .parallel = 2, .site_names = true };
+	struct error e = { 0 };
+	struct ibnet *net = try("ft2 2 2 2", &o, &e);
+
+	(void)state;
+	assert_non_null(net);
+	assert_int_equal(net->nlinks, 4 + 2 * 2 * 2);
+	assert_string_equal(net->nodes[0].desc, "node-00001 mlx5_0");
+	assert_string_equal(net->nodes[4].desc, "MF0;leaf-001:MQM9700/U1");
+	assert_string_equal(net->nodes[7].desc, "MF0;spine-002:MQM9700/U1");
+	assert_string_equal(net->nodes[7].name, "S-0000000000200003");
+	assert_int_equal(net->nodes[4].nports, 6);
+	ibnet_free(net);
+}
+
+static void
+test_words(void **state)
+{
+	struct generate_options o = { 0 };
+	struct error e = { 0 };
+	struct ibnet *net = NULL;
+
+	(void)state;
+	assert_int_equal(generate_words(&net, "fat-tree:4,2", &o, &e), 0);
+	assert_int_equal(hosts_of(net), 8);
+	ibnet_free(net);
+	assert_true(generate_is_recipe("ft3 8"));
+	assert_true(generate_is_recipe("multi-plane:2,ft3,4"));
+	assert_false(generate_is_recipe("ft3.net"));
+	assert_false(generate_is_recipe("/tmp/ft3"));
+	assert_int_equal(generate_words(&net, "", &o, &e), ERR_INVALID);
 }
 
 int
@@ -297,6 +508,14 @@ main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_shuffle),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_more_shapes),
+		cmocka_unit_test(test_slim_fly),
+		cmocka_unit_test(test_dragonfly_plus),
+		cmocka_unit_test(test_planes),
+		cmocka_unit_test(test_rails),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_parallel_and_names),
+		cmocka_unit_test(test_words),
 	};
 
 	alarm(60);
