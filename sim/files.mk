@@ -1,4 +1,5 @@
 sim_src := \
+	sim/counters.c \
 	sim/direct.c \
 	sim/flight.c \
 	sim/generate.c \

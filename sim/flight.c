@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/model.h"
+#include "sim/counters.h"
 #include "sim/model_impl.h"
 #include "sm/base/error.h"
 
@@ -13,6 +14,8 @@
  * routes: IBA volume 1, 14.2.2; forwarding by LID: 18.2.4.3.
  */
 #define MAX_HOPS 64
+/* A GMP's packet in words of 4 bytes: MAD, LRH, BTH, DETH and ICRC. */
+#define GMP_WORDS ((MAD_SIZE + 8 + 12 + 8 + 4) / 4)
 
 /* ---- The heap ---- */
 
@@ -208,6 +211,32 @@ walk_lid(const struct model *m, struct place *at, uint16_t lid, bool data)
 	return (int)at->hops;
 }
 
+static void
+count_gmp(struct model *m, uint32_t node, unsigned port, unsigned data, unsigned pkts,
+	  unsigned unicast)
+{
+	counter_add(m, node, port, data, GMP_WORDS);
+	counter_add(m, node, port, pkts, 1);
+	counter_add(m, node, port, unicast, 1);
+}
+
+/* As walk_lid() for a GMP; the ports on its way count it. */
+static int
+carry_gmp(struct model *m, struct place *at, uint16_t lid)
+{
+	struct place on = *at;
+	int hops = walk_lid(m, at, lid, true);
+
+	for (int i = 0; i < hops; i++) {
+		unsigned out = forward(m, &on, lid);
+
+		count_gmp(m, on.node, out, CTR_XMIT_DATA, CTR_XMIT_PKTS, CTR_UNI_XMIT);
+		cross(m, &on, out);
+		count_gmp(m, on.node, on.port, CTR_RCV_DATA, CTR_RCV_PKTS, CTR_UNI_RCV);
+	}
+	return hops;
+}
+
 int
 model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end)
 {
@@ -243,7 +272,7 @@ find_way(struct model *m, struct flight *f, const struct model_mad *mad, struct 
 	if (mad->qp) {
 		f->gmp = true;
 		f->mad = *mad;
-		return walk_lid(m, at, mad->lid, true) >= 0;
+		return carry_gmp(m, at, mad->lid) >= 0;
 	}
 	if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0)
 		return false;
@@ -377,7 +406,7 @@ answer_gmp(struct model *m, struct flight *f)
 	}
 	f->slid = n->ports[at.port].info.lid;
 	f->kind = FLIGHT_DELIVER;
-	if (walk_lid(m, &at, to, true) >= 0 && !dropped(m, f->node))
+	if (carry_gmp(m, &at, to) >= 0 && !dropped(m, f->node))
 		land_at(m, f, &at, n->delay);
 	else
 		flight_lose(m, f);

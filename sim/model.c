@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "sim/counters.h"
 #include "sim/model_impl.h"
 #include "sm/base/error.h"
 
@@ -212,6 +213,7 @@ model_free(struct model *m)
 		return;
 	for (uint32_t i = 0; i < m->net->nnodes; i++) {
 		mem_free(m->nodes[i].lft);
+		counters_free(m, i);
 		for (unsigned k = 0; k <= m->nodes[i].nports; k++)
 			if ((p = &m->nodes[i].ports[k])->client)
 				mem_free(p->client);
@@ -350,8 +352,10 @@ train(struct model *m, uint32_t node, unsigned port)
 }
 
 static void
-end_down(struct sim_port *p)
+end_down(struct model *m, uint32_t node, struct sim_port *p)
 {
+	if (port_is_up(p) && !p->disabled)
+		counter_add(m, node, (unsigned)(p - m->nodes[node].ports), CTR_DOWNED, 1);
 	p->info.state = PORT_DOWN;
 	p->info.phys_state = p->disabled ? PHYS_DISABLED : PHYS_POLLING;
 }
@@ -362,9 +366,9 @@ model_link_down(struct model *m, uint32_t node, unsigned port)
 	struct sim_port *p = &m->nodes[node].ports[port], *q = peer_of(m, p);
 	bool was_up = port_is_up(p);
 
-	end_down(p);
+	end_down(m, node, p);
 	if (was_up && q) {
-		end_down(q);
+		end_down(m, p->peer, q);
 		link_changed(m, node, p);
 		if (q != p)
 			link_changed(m, p->peer, q);
@@ -443,6 +447,7 @@ model_reboot(struct model *m, uint32_t node)
 		if (port_is_up(&n->ports[p]))
 			model_link_down(m, node, p);
 	init_node(m, n);
+	counters_reset(m, node);
 	for (unsigned p = 1; p <= n->nports; p++)
 		train(m, node, p);
 }

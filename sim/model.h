@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "sm/base/error.h"
 #include "sm/base/loop.h"
 #include "sm/text/ibnet.h"
 #include "sm/wire/attr.h"
@@ -187,5 +188,26 @@ model_reboot(struct model *m, uint32_t node);
 /* A new NodeDescription, with trap 144. */
 void
 model_set_description(struct model *m, uint32_t node, const char *text);
+
+/* Port counters, by names such as "symbol_errors" or "xmit_data" (words of 4 bytes); port 0 is a
+ * switch's own. A set or a count shows in all attributes that hold the counter; a rate lets it grow
+ * evenly from now on, and 0 ends that. ERR_NOT_FOUND, with a sentence, if there is no such port or
+ * counter. */
+#define MODEL_COUNTER_RATE_MAX 1e12
+int
+model_counter_get(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t *value,
+		  struct error *e);
+int
+model_counter_set(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t value,
+		  struct error *e);
+int
+model_counter_add(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t n,
+		  struct error *e);
+int
+model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *name,
+		   double per_second, struct error *e);
+/* The names, from 0 on; NULL behind the last. */
+const char *
+model_counter_name(unsigned i);
 
 #endif

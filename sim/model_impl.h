@@ -68,6 +68,7 @@ struct sim_node {
 	uint8_t silence;		/* enum model_silence */
 	uint8_t lie_port;		/* LocalPortNum to tell, 0 = the right one */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
+	struct counters *counters;	/* NULL until something counts, from malloc; counters.c */
 };
 
 enum flight_kind {
@@ -134,6 +135,9 @@ struct model {
 	uint32_t tid;			/* of traps */
 	bool quiet;			/* no traps while the fabric is being set up */
 	bool in_timer;			/* the timer is set when its callback ends */
+	/* A command counted at a port (enum sim_counter); for traps by thresholds. May be NULL. */
+	void (*counted)(struct model *m, uint32_t node, unsigned port, unsigned counter,
+			uint64_t n);
 };
 
 /* The link of a port passes MADs. */
