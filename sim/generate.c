@@ -530,8 +530,8 @@ generate_words(struct ibnet **net, const char *recipe, const struct generate_opt
 	return rc;
 }
 
-bool
-generate_is_recipe(const char *word)
+static bool
+is_recipe(const char *word)
 {
 	size_t len = strcspn(word, " :,");
 
@@ -539,4 +539,11 @@ generate_is_recipe(const char *word)
 		if (strlen(recipes[i].type) == len && !memcmp(recipes[i].type, word, len))
 			return true;
 	return len == strlen("multi-plane") && !memcmp(word, "multi-plane", len);
+}
+
+int
+generate_or_read(struct ibnet **net, const char *word, const struct generate_options *options,
+		 struct error *e)
+{
+	return is_recipe(word) ? generate_words(net, word, options, e) : ibnet_read(net, word, e);
 }

@@ -36,9 +36,11 @@ generate(struct ibnet **net, const char *type, unsigned nargs, char *const *args
 int
 generate_words(struct ibnet **net, const char *recipe, const struct generate_options *options,
 	       struct error *e);
-/* Does a text begin with the name of a type? */
-bool
-generate_is_recipe(const char *word);
+/* A fabric as people name it: a recipe in one word, or else a file as ibnetdiscover prints it, "-"
+ * being standard input. */
+int
+generate_or_read(struct ibnet **net, const char *word, const struct generate_options *options,
+		 struct error *e);
 /* One line a type, for help texts. */
 extern const char generate_help[];
 

@@ -490,10 +490,11 @@ test_words(void **state)
 	assert_int_equal(generate_words(&net, "fat-tree:4,2", &o, &e), 0);
 	assert_int_equal(hosts_of(net), 8);
 	ibnet_free(net);
-	assert_true(generate_is_recipe("ft3 8"));
-	assert_true(generate_is_recipe("multi-plane:2,ft3,4"));
-	assert_false(generate_is_recipe("ft3.net"));
-	assert_false(generate_is_recipe("/tmp/ft3"));
+	assert_int_equal(generate_or_read(&net, "multi-plane:2,ft3,4", &o, &e), 0);
+	assert_int_equal(hosts_of(net), 2 * 16);
+	ibnet_free(net);
+	assert_int_equal(generate_or_read(&net, "ft3.net", &o, &e), ERR_IO);
+	assert_int_equal(generate_or_read(&net, "/nowhere/ft3 4", &o, &e), ERR_IO);
 	assert_int_equal(generate_words(&net, "", &o, &e), ERR_INVALID);
 }
 
