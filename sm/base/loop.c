@@ -31,6 +31,12 @@ rotate(uint64_t x, unsigned n)
 	return x << n | x >> (64 - n);
 }
 
+bool
+loop_is_virtual(const struct loop *l)
+{
+	return l->ops->is_virtual;
+}
+
 uint64_t
 loop_random(struct loop *l)
 {

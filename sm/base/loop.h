@@ -35,6 +35,8 @@ monotime
 loop_now(const struct loop *l);
 int64_t
 loop_wall(const struct loop *l);	/* microseconds since 1970; virtual: starts at 2026-01-01 */
+bool
+loop_is_virtual(const struct loop *l);
 uint64_t
 loop_random(struct loop *l);		/* seeded by the clock, or by the virtual loop's seed */
 

@@ -22,6 +22,7 @@ struct loop_ops {
 	void (*work)(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost);
 	struct loop_fd *(*fd_new)(struct loop *l, int fd, loop_fd_fn fn, void *arg);
 	int (*signal)(struct loop *l, int signo, loop_fn fn, void *arg);
+	bool is_virtual;		/* time jumps */
 	void (*free)(struct loop *l);	/* stop threads, release what the kind holds, and `l` */
 };
 

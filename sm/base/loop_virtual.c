@@ -137,6 +137,7 @@ virtual_free(struct loop *l)
 }
 
 static const struct loop_ops virtual_ops = {
+	.is_virtual = true,
 	.now = virtual_now,
 	.wall = virtual_wall,
 	.wait = virtual_wait,

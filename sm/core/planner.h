@@ -17,6 +17,7 @@ struct plan_job {
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */
 	unsigned threads;
+	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */
 	struct error why;		/* and why */
 	char union_cycle[1200];		/* why old and new do not mix, "" if they do */

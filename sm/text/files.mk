@@ -4,5 +4,5 @@ text_src := \
 	sm/text/ibnet_write.c \
 	sm/text/lfts.c \
 	sm/text/lines.c
-text_public := sm/text/ibnet.h sm/text/lfts.h
+text_public := sm/text/ibnet.h sm/text/lfts.h sm/text/lines.h
 text_pkgs :=
