@@ -12,7 +12,8 @@ sim_src := \
 	sim/sma.c \
 	sim/sma_ar.c \
 	sim/sma_port.c \
-	sim/trap.c
+	sim/trap.c \
+	sim/way.c
 sim_public := sim/direct.h sim/generate.h sim/model.h
 sim_pkgs :=
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/model.h"
-#include "sim/counters.h"
 #include "sim/model_impl.h"
 #include "sm/base/error.h"
 
@@ -10,13 +9,8 @@
  *
  * Whatever takes time is a struct flight in one heap, ordered by time and then by age, under one
  * loop timer. A MAD's way is walked when it is sent, so it sees the links and tables of that
- * moment; the node at its end acts when the flight lands, and its answer walks back then. Directed
- * routes: IBA volume 1, 14.2.2; forwarding by LID: 18.2.4.3.
+ * moment (way.c); the node at its end acts when the flight lands, and its answer walks back then.
  */
-#define MAX_HOPS 64
-/* A GMP's packet in words of 4 bytes: MAD, LRH, BTH, DETH and ICRC. */
-#define GMP_WORDS ((MAD_SIZE + 8 + 12 + 8 + 4) / 4)
-
 /* ---- The heap ---- */
 
 struct flight *
@@ -105,149 +99,7 @@ flight_lose(struct model *m, struct flight *f)
 	flight_end(m, f);
 }
 
-/* ---- Ways through the fabric ---- */
-
-struct place {
-	uint32_t node;		/* where a way ends */
-	unsigned port;		/* through which port; 0 = inside a switch */
-	unsigned hops;		/* cables on the way */
-};
-
-/* Cross the cable of a port. */
-static bool
-cross(const struct model *m, struct place *at, unsigned out)
-{
-	const struct sim_node *n = &m->nodes[at->node];
-	const struct sim_port *p;
-
-	if (!out || out > n->nports)
-		return false;
-	p = &n->ports[out];
-	if (!port_is_up(p))
-		return false;
-	at->node = p->peer;
-	at->port = p->peer_port;
-	at->hops++;
-	return true;
-}
-
-/* A node passes a directed route on, or starts it through its own port. */
-static bool
-may_direct(const struct model *m, const struct place *at, unsigned out)
-{
-	const struct sim_node *n = &m->nodes[at->node];
-
-	if (n->type == NODE_SWITCH)
-		return n->silence != MODEL_HUNG;
-	return !at->hops && out == at->port;
-}
-
-/* From a client to the node that a directed route names; notes the way back. */
-static bool
-walk_out(const struct model *m, struct smp *s, struct place *at)
-{
-	if (s->hop_pointer || s->dr_slid != LID_PERMISSIVE || s->dr_dlid != LID_PERMISSIVE)
-		return false;
-	for (unsigned i = 1; i <= s->hop_count; i++) {
-		if (!may_direct(m, at, s->path[i]) || !cross(m, at, s->path[i]))
-			return false;
-		s->return_path[i] = (uint8_t)at->port;
-	}
-	s->hop_pointer = s->hop_count + 1;
-	return true;
-}
-
-static bool
-walk_back(const struct model *m, struct smp *s, struct place *at)
-{
-	for (unsigned i = s->hop_count; i; i--)
-		if (!may_direct(m, at, s->return_path[i]) || !cross(m, at, s->return_path[i]))
-			return false;
-	s->hop_pointer = 0;
-	s->direction = true;
-	return true;
-}
-
-static bool
-lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
-{
-	const struct portinfo *i = &n->ports[n->type == NODE_SWITCH ? 0 : port].info;
-
-	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
-}
-
-/* The port towards a LID, 0 if there is none. */
-static unsigned
-forward(const struct model *m, const struct place *at, uint16_t lid)
-{
-	const struct sim_node *n = &m->nodes[at->node];
-
-	if (n->type != NODE_SWITCH)
-		return at->hops ? 0 : at->port;
-	if (lid > n->sw.linear_fdb_top || lid >= n->lft_len || n->lft[lid] > n->nports)
-		return 0;
-	return n->lft[lid];
-}
-
-/* From an end port to the holder of a LID. SMPs (VL 15) pass through links in Initialize. */
-static int
-walk_lid(const struct model *m, struct place *at, uint16_t lid, bool data)
-{
-	while (!lid_is_here(&m->nodes[at->node], at->port, lid)) {
-		unsigned out = forward(m, at, lid);
-		struct place to = *at;
-
-		if (!out)
-			return ERR_NOT_FOUND;
-		if (!cross(m, &to, out))
-			return ERR_CLOSED;
-		if (data && (m->nodes[at->node].ports[out].info.state != PORT_ACTIVE ||
-			     m->nodes[to.node].ports[to.port].info.state != PORT_ACTIVE))
-			return ERR_CLOSED;
-		*at = to;
-		if (at->hops > MAX_HOPS)
-			return ERR_FULL;
-	}
-	return (int)at->hops;
-}
-
-static void
-count_gmp(struct model *m, uint32_t node, unsigned port, unsigned data, unsigned pkts,
-	  unsigned unicast)
-{
-	counter_add(m, node, port, data, GMP_WORDS);
-	counter_add(m, node, port, pkts, 1);
-	counter_add(m, node, port, unicast, 1);
-}
-
-/* As walk_lid() for a GMP; the ports on its way count it. */
-static int
-carry_gmp(struct model *m, struct place *at, uint16_t lid)
-{
-	struct place on = *at;
-	int hops = walk_lid(m, at, lid, true);
-
-	for (int i = 0; i < hops; i++) {
-		unsigned out = forward(m, &on, lid);
-
-		count_gmp(m, on.node, out, CTR_XMIT_DATA, CTR_XMIT_PKTS, CTR_UNI_XMIT);
-		cross(m, &on, out);
-		count_gmp(m, on.node, on.port, CTR_RCV_DATA, CTR_RCV_PKTS, CTR_UNI_RCV);
-	}
-	return hops;
-}
-
-int
-model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end)
-{
-	struct place at = { node, port, 0 };
-	int hops = walk_lid(m, &at, dlid, true);
-
-	*end = at.node;
-	return hops > 0 ? hops - 1 + (m->nodes[at.node].type == NODE_SWITCH) : hops;
-}
-
-/* ---- Sending ---- */
+/* ---- Setting out ---- */
 
 static bool
 dropped(struct model *m, uint32_t node)
@@ -266,19 +118,31 @@ land_at(struct model *m, struct flight *f, const struct place *at, monotime wait
 }
 
 static bool
-find_way(struct model *m, struct flight *f, const struct model_mad *mad, struct place *at)
+find_way(struct model *m, struct flight *f, struct place *at)
 {
-	f->slid = m->nodes[at->node].ports[at->port].info.lid;
-	if (mad->qp) {
-		f->gmp = true;
-		f->mad = *mad;
-		return carry_gmp(m, at, mad->lid) >= 0;
-	}
-	if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0)
-		return false;
-	if (f->smp.h.mgmt_class == MAD_CLASS_SUBN_LID)
-		return walk_lid(m, at, mad->lid, false) >= 0;
-	return f->smp.direction ? walk_back(m, &f->smp, at) : walk_out(m, &f->smp, at);
+	struct packet k = {
+		.slid = f->slid, .dlid = f->dlid, .sl = f->mad.sl, .data = f->gmp, .counts = m,
+	};
+
+	if (!f->gmp && f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT)
+		return way_directed(m, &f->smp, f->dlid, at, &f->slid);
+	return way_by_lid(m, &k, at) >= 0;
+}
+
+/* From an end port, whose LID it bears: all but the addresses is in the flight. */
+static void
+set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t dlid,
+	monotime wait)
+{
+	struct place at = { node, port, 0 };
+
+	f->slid = m->nodes[node].ports[port].info.lid;
+	f->dlid = dlid;
+	if (dropped(m, node) || !find_way(m, f, &at) ||
+	    (at.node != node && dropped(m, at.node)))
+		flight_lose(m, f);
+	else
+		land_at(m, f, &at, wait);
 }
 
 void
@@ -286,27 +150,22 @@ model_send(struct model_client *c, const struct model_mad *mad)
 {
 	struct model *m = c->m;
 	struct flight *f = flight_new(m, FLIGHT_ARRIVE, c->node, c->port);
-	struct place at = { c->node, c->port, 0 };
 
 	m->sent++;
-	if (dropped(m, c->node) || !find_way(m, f, mad, &at) ||
-	    (at.node != c->node && dropped(m, at.node)))
+	f->gmp = mad->qp != 0;
+	if (f->gmp) {
+		f->mad = *mad;
+	} else if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0) {
 		flight_lose(m, f);
-	else
-		land_at(m, f, &at, 0);
+		return;
+	}
+	set_out(m, f, c->node, c->port, mad->lid, 0);
 }
 
-/* From an end port to a LID, as a LID-routed SMP; the flight holds all but the addresses. */
 void
 flight_send_smp(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t lid)
 {
-	struct place at = { node, port, 0 };
-
-	f->slid = m->nodes[node].ports[port].info.lid;
-	if (walk_lid(m, &at, lid, false) < 0 || dropped(m, node))
-		flight_lose(m, f);
-	else
-		land_at(m, f, &at, 0);
+	set_out(m, f, node, port, lid, 0);
 }
 
 /* ---- Landing ---- */
@@ -326,36 +185,29 @@ deliver(struct model *m, struct flight *f)
 		f->mad.sl = 0;
 		f->mad.pkey_index = 0;
 	}
-	f->mad.lid = !f->gmp && f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT ? LID_PERMISSIVE :
-		f->slid;
+	f->mad.lid = f->slid;
 	c->ev.receive(c->ev.arg, &f->mad);
 	flight_end(m, f);
 }
 
 /* The flight turns round and carries the answer. */
 static void
+turn_round(struct model *m, struct flight *f, monotime wait)
+{
+	f->kind = FLIGHT_DELIVER;
+	set_out(m, f, f->node, m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port, f->slid, wait);
+}
+
+/* An SMA does one request after the other. */
+static void
 send_answer(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
-	struct place at = { f->node, f->port, 0 };
 	monotime now = loop_now(m->loop), start = n->busy_until > now ? n->busy_until : now;
-	bool found;
 
 	n->busy_until = start + m->o.sma_time;
-	if (f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT) {
-		found = walk_back(m, &f->smp, &at);
-	} else {
-		uint16_t to = f->slid;
-
-		at.port = n->type == NODE_SWITCH ? 0 : at.port;
-		f->slid = n->ports[at.port].info.lid;
-		found = walk_lid(m, &at, to, false) >= 0;
-	}
-	f->kind = FLIGHT_DELIVER;
-	if (found && !dropped(m, f->node))
-		land_at(m, f, &at, n->busy_until - now + n->delay);
-	else
-		flight_lose(m, f);
+	f->smp.direction = f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT;
+	turn_round(m, f, n->busy_until - now + n->delay);
 }
 
 static void
@@ -394,20 +246,11 @@ static bool
 answer_gmp(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
-	struct place at = { f->node, n->type == NODE_SWITCH ? 0 : f->port, 0 };
-	uint16_t to = f->slid;
-	bool request = !(f->mad.mad[3] & MAD_RESPONSE);
 
-	if (f->mad.mad[1] != MAD_CLASS_PERF || !request)
+	if (f->mad.mad[1] != MAD_CLASS_PERF || f->mad.mad[3] & MAD_RESPONSE)
 		return false;
-	if (n->silence != MODEL_ANSWERS || !pma_answer(m, f->node, f->port, f->mad.mad)) {
-		flight_lose(m, f);
-		return true;
-	}
-	f->slid = n->ports[at.port].info.lid;
-	f->kind = FLIGHT_DELIVER;
-	if (carry_gmp(m, &at, to) >= 0 && !dropped(m, f->node))
-		land_at(m, f, &at, n->delay);
+	if (n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->port, f->mad.mad))
+		turn_round(m, f, n->delay);
 	else
 		flight_lose(m, f);
 	return true;

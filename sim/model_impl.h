@@ -7,7 +7,9 @@
 #include "sm/base/mem.h"
 
 /* What the files of the model share: model.c owns the objects and their faults, flight.c carries
- * MADs, sma*.c and pma.c answer them, trap.c sends notices. */
+ * MADs on the ways that way.c finds, sma*.c and pma.c answer them, trap.c sends notices. */
+#define SL_NONE 0xffu		/* in place of a service level: any lane will do */
+#define MLID_MIN 0xc000u	/* the first multicast LID */
 #define CA_PKEYS 64u		/* P_Key table of a CA port */
 #define PORT0_PKEYS 32u		/* of a switch's port 0 */
 #define SWITCH_PKEYS 64u	/* of a switch's external port (PartitionEnforcementCap) */
@@ -85,7 +87,7 @@ struct flight {
 	struct flight *next;	/* in the list of spare ones */
 	uint32_t node;		/* where */
 	uint32_t tid;		/* FLIGHT_TRAP: of the trap */
-	uint16_t slid;		/* source LID of a LID-routed MAD */
+	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
 	uint8_t kind;		/* enum flight_kind */
 	uint8_t port;		/* where: port of arrival; FLIGHT_TRAP: slot */
 	bool gmp;		/* `mad` holds a GMP, else `smp` an SMP */
@@ -167,6 +169,33 @@ void
 model_link_trained(struct model *m, uint32_t node, unsigned port);
 void
 model_lft_set(struct sim_node *n, unsigned block, const uint8_t *data);
+
+/* way.c. A way begins at a place without hops and, unless it fails, moves it to where it ends. */
+struct place {
+	uint32_t node;		/* where a packet is */
+	unsigned port;		/* through which port it came; 0 = inside a switch */
+	unsigned hops;		/* cables that it crossed */
+};
+
+struct packet {
+	uint16_t slid, dlid;	/* from and to */
+	uint8_t sl;		/* service level of data, or SL_NONE */
+	bool data;		/* it needs ACTIVE links and a lane; SMPs do not */
+	struct model *counts;	/* the ports that data pass count them here; NULL: they do not */
+};
+
+/* From an end port to the holder of a LID. The hops, or ERR_* with the place where it was lost. */
+int
+way_by_lid(const struct model *m, const struct packet *k, struct place *at);
+/* From an end port to each that a multicast LID leads to. */
+typedef void (*way_fn)(void *arg, const struct place *end);
+void
+way_by_mlid(const struct model *m, const struct packet *k, const struct place *at, way_fn fn,
+	    void *arg);
+/* A directed-route SMP, out or back. Where it begins by LID: to `lid`. *slid is the source LID that
+ * it arrives with; before: the end port's. False: lost. */
+bool
+way_directed(const struct model *m, struct smp *s, uint16_t lid, struct place *at, uint16_t *slid);
 
 /* flight.c */
 struct flight *
