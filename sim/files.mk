@@ -13,6 +13,7 @@ sim_src := \
 	sim/sma_ar.c \
 	sim/sma_port.c \
 	sim/trap.c \
+	sim/watch.c \
 	sim/way.c
 sim_public := sim/direct.h sim/generate.h sim/model.h
 sim_pkgs :=

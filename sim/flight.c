@@ -134,15 +134,34 @@ static void
 set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t dlid,
 	monotime wait)
 {
-	struct place at = { node, port, 0 };
+	const struct place from = { node, port, 0 };
+	struct place at = from;
+	uint8_t wire[MAD_SIZE];
+	bool lost;
 
+	if (m->tap)
+		watch_wire(f, wire);
 	f->slid = m->nodes[node].ports[port].info.lid;
 	f->dlid = dlid;
-	if (dropped(m, node) || !find_way(m, f, &at) ||
-	    (at.node != node && dropped(m, at.node)))
+	lost = dropped(m, node) || !find_way(m, f, &at) ||
+		(at.node != node && dropped(m, at.node));
+	if (m->tap)
+		watch_passage(m, f, wire, &from, &at, lost);
+	if (lost)
 		flight_lose(m, f);
 	else
 		land_at(m, f, &at, wait);
+}
+
+/* What no port lets out. */
+static void
+send_malformed(struct model_client *c, struct flight *f, const struct model_mad *mad)
+{
+	const struct place at = { c->node, c->port, 0 };
+
+	if (c->m->tap)
+		watch_passage(c->m, f, mad->mad, &at, &at, true);
+	flight_lose(c->m, f);
 }
 
 void
@@ -153,10 +172,11 @@ model_send(struct model_client *c, const struct model_mad *mad)
 
 	m->sent++;
 	f->gmp = mad->qp != 0;
-	if (f->gmp) {
+	f->dlid = mad->lid;
+	if (f->gmp)
 		f->mad = *mad;
-	} else if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0) {
-		flight_lose(m, f);
+	else if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0) {
+		send_malformed(c, f, mad);
 		return;
 	}
 	set_out(m, f, c->node, c->port, mad->lid, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/model.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "sim/counters.h"
@@ -321,6 +322,7 @@ model_link_trained(struct model *m, uint32_t node, unsigned port)
 {
 	struct sim_port *p = &m->nodes[node].ports[port], *q = peer_of(m, p);
 	unsigned speed = p->cable_speed;
+	char rate[LINK_TEXT_SIZE];
 	uint8_t width;
 
 	p->training = false;
@@ -335,6 +337,7 @@ model_link_trained(struct model *m, uint32_t node, unsigned port)
 	p->info.phys_state = q->info.phys_state = PHYS_LINK_UP;
 	set_rate(&p->info, width, speed);
 	set_rate(&q->info, width, speed);
+	watch_link(m, node, port, "is up, %s", link_text(rate, width, speed));
 	link_changed(m, node, p);
 	if (q != p)
 		link_changed(m, p->peer, q);
@@ -369,6 +372,7 @@ model_link_down(struct model *m, uint32_t node, unsigned port)
 	end_down(m, node, p);
 	if (was_up && q) {
 		end_down(m, p->peer, q);
+		watch_link(m, node, port, "is down");
 		link_changed(m, node, p);
 		if (q != p)
 			link_changed(m, p->peer, q);
@@ -393,6 +397,7 @@ model_link_set(struct model *m, uint32_t node, unsigned port, bool up)
 	if (!(q = peer_of(m, p)) || p->cut == !up)
 		return;
 	p->cut = q->cut = !up;
+	watch_link(m, node, port, up ? "is mended" : "is cut");
 	if (up)
 		train(m, node, port);
 	else
@@ -406,6 +411,7 @@ unplug(struct model *m, uint32_t node, unsigned port)
 
 	if (!q)
 		return;
+	watch_link(m, node, port, "is unplugged");
 	p->cut = q->cut = true;
 	model_link_down(m, node, port);
 	p->cut = q->cut = false;
@@ -415,6 +421,7 @@ unplug(struct model *m, uint32_t node, unsigned port)
 void
 model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned bport)
 {
+	char rate[LINK_TEXT_SIZE];
 	struct sim_port *p, *q;
 
 	if (!exists(m, a, aport) || !exists(m, b, bport) || !aport || !bport)
@@ -433,6 +440,8 @@ model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned 
 	q->peer_port = (uint8_t)aport;
 	q->cable_width = p->cable_width;
 	q->cable_speed = p->cable_speed;
+	watch_link(m, a, aport, "is cabled, %s",
+		   link_text(rate, p->cable_width, p->cable_speed));
 	train(m, a, aport);
 }
 
@@ -441,6 +450,7 @@ model_reboot(struct model *m, uint32_t node)
 {
 	struct sim_node *n = &m->nodes[node];
 
+	watch_say(m, "%s reboots", n->desc);
 	for (unsigned p = 0; p <= n->nports; p++)
 		n->ports[p].info.sm_lid = 0;	/* whom no trap reaches any more */
 	for (unsigned p = 1; p <= n->nports; p++)
@@ -588,7 +598,12 @@ model_lost(const struct model *m)
 void
 model_silence(struct model *m, uint32_t node, enum model_silence how)
 {
+	static const char *const says[] = {
+		"answers again", "answers nothing", "answers nothing and passes no directed routes",
+	};
+
 	m->nodes[node].silence = (uint8_t)how;
+	watch_say(m, "%s %s", m->nodes[node].desc, says[how]);
 }
 
 /* The slot of an attribute, or a free one; NULL if all are taken. */
@@ -611,8 +626,11 @@ model_mute(struct model *m, uint32_t node, uint16_t attr_id, bool on)
 {
 	uint16_t *slot = mute_slot(m->nodes[node].mute, attr_id);
 
-	if (slot)
-		*slot = on ? attr_id : 0;
+	if (!slot)
+		return;
+	*slot = on ? attr_id : 0;
+	watch_say(m, "%s %s attribute 0x%04x", m->nodes[node].desc,
+		  on ? "is silent about" : "answers again about", attr_id);
 }
 
 void
@@ -625,6 +643,11 @@ model_refuse(struct model *m, uint32_t node, uint16_t attr_id, uint16_t status)
 		return;
 	*slot = status ? attr_id : 0;
 	n->refuse_status[slot - n->refuse] = status;
+	if (status)
+		watch_say(m, "%s refuses Sets of attribute 0x%04x with status 0x%04x", n->desc,
+			  attr_id, status);
+	else
+		watch_say(m, "%s takes Sets of attribute 0x%04x again", n->desc, attr_id);
 }
 
 void
@@ -633,36 +656,47 @@ model_drop(struct model *m, uint32_t node, uint32_t ppm)
 	for (uint32_t i = 0; i < m->net->nnodes; i++)
 		if (node == MODEL_ALL || node == i)
 			m->nodes[i].drop_ppm = ppm;
+	watch_say(m, "%s loses %" PRIu32 " of 1000000 MADs", watch_name(m, node), ppm);
 }
 
 void
 model_delay(struct model *m, uint32_t node, monotime delay)
 {
+	char text[DURATION_TEXT_SIZE];
+
 	m->nodes[node].delay = delay;
+	watch_say(m, "%s answers %s late", m->nodes[node].desc, duration_text(text, delay));
 }
 
 void
 model_keep(struct model *m, uint32_t node, unsigned fields)
 {
 	m->nodes[node].keep = fields;
+	watch_say(m, "%s keeps fields 0x%x when they are set", m->nodes[node].desc, fields);
 }
 
 void
 model_lie_local_port(struct model *m, uint32_t node, uint8_t port)
 {
 	m->nodes[node].lie_port = port;
+	if (port)
+		watch_say(m, "%s tells local port %u", m->nodes[node].desc, port);
+	else
+		watch_say(m, "%s tells its local port", m->nodes[node].desc);
 }
 
 void
 model_set_node_guid(struct model *m, uint32_t node, uint64_t guid)
 {
 	m->nodes[node].guid = guid;
+	watch_say(m, "%s has node GUID 0x%016" PRIx64, m->nodes[node].desc, guid);
 }
 
 void
 model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid)
 {
 	m->nodes[node].ports[port].guid = guid;
+	watch_say(m, "%s/%u has port GUID 0x%016" PRIx64, m->nodes[node].desc, port, guid);
 }
 
 void
@@ -670,6 +704,7 @@ model_set_description(struct model *m, uint32_t node, const char *text)
 {
 	struct sim_node *n = &m->nodes[node];
 
+	watch_say(m, "%s is described as \"%.*s\"", n->desc, NODEDESC_SIZE - 1, text);
 	snprintf(n->desc, sizeof(n->desc), "%s", text);
 	for (unsigned p = 0; p <= n->nports; p++) {
 		if (is_end_port(n, p) && port_is_up(&n->ports[p])) {

@@ -135,6 +135,10 @@ struct model {
 	uint64_t sent, lost;		/* MADs of clients, and those that got lost */
 	uint64_t counts[ATTRS][COUNTS];	/* requests that came to any node */
 	uint32_t tid;			/* of traps */
+	model_tap_fn tap;		/* told of each MAD, or NULL */
+	void *tap_arg;			/* handed to it */
+	model_log_fn log;		/* told what happens to the fabric, or NULL */
+	void *log_arg;			/* handed to it */
 	bool quiet;			/* no traps while the fabric is being set up */
 	bool in_timer;			/* the timer is set when its callback ends */
 	/* A command counted at a port (enum sim_counter); for traps by thresholds. May be NULL. */
@@ -210,6 +214,23 @@ void
 flight_lose(struct model *m, struct flight *f);	/* and count it */
 void
 flight_send_smp(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t lid);
+
+/* watch.c: lines of the event log, without an end of line. Nothing is done if nobody reads it. */
+void
+watch_say(const struct model *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "A/1 - B/2 " or "A/1 ", then what is the matter with it. */
+void
+watch_link(const struct model *m, uint32_t node, unsigned port, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+const char *
+watch_name(const struct model *m, uint32_t node);	/* MODEL_ALL: "every node" */
+/* For m->tap, which must be set: the bytes before the MAD sets out, and then how it went. */
+void
+watch_wire(const struct flight *f, uint8_t wire[MAD_SIZE]);
+void
+watch_passage(const struct model *m, const struct flight *f, const uint8_t wire[MAD_SIZE],
+	      const struct place *from, const struct place *to, bool lost);
+
 /* trap.c */
 void
 trap_due(struct model *m, struct flight *f);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* MADs under way: who sees them, and which ways they take. */
+#include "tests/unit/sim_bed.h"
+
+/* ---- Those who watch ---- */
+
+struct seen {
+	struct model_passage p[8];	/* the MADs that set out */
+	uint8_t mad[8][MAD_SIZE];	/* their bytes */
+	unsigned n;			/* how many */
+	char log[400];			/* lines, each ended by a bar */
+};
+
+static void
+on_tap(void *arg, const struct model_passage *p)
+{
+	struct seen *s = arg;
+
+	assert_true(s->n < 8);
+	memcpy(s->mad[s->n], p->mad, MAD_SIZE);
+	s->p[s->n++] = *p;
+}
+
+static void
+on_log(void *arg, const char *text)
+{
+	struct seen *s = arg;
+
+	assert_true(strlen(s->log) + strlen(text) + 2 < sizeof(s->log));
+	strcat(strcat(s->log, text), "|");
+}
+
+static void
+test_tap(void **state)
+{
+	struct rig *r = *state;
+	struct model_mad bad = { .lid = LID_PERMISSIVE, .mad = { 9 } };
+	struct seen s = { .n = 0 };
+
+	bring_up(r);
+	model_tap(r->m, on_tap, &s);
+	must(ask(r, (struct ask){ .path = "124", .attr = ATTR_NODE_INFO }));
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.p[0].from, H1);
+	assert_int_equal(s.p[0].from_port, 1);
+	assert_int_equal(s.p[0].to, H2);
+	assert_int_equal(s.p[0].to_port, 1);
+	assert_int_equal(s.p[0].slid, LID_PERMISSIVE);
+	assert_int_equal(s.p[0].dlid, LID_PERMISSIVE);
+	assert_false(s.p[0].lost);
+	assert_int_equal(s.p[0].qp, 0);
+	assert_int_equal(s.mad[0][6], 0);	/* hop pointers as they set out */
+	assert_int_equal(s.mad[1][6], 4);
+	assert_int_equal(s.mad[1][4], 0x80);
+	assert_int_equal(s.p[1].from, H2);
+	assert_int_equal(s.p[1].to, H1);
+	/* By LID, and one that ends at a port without a cable. */
+	s.n = 0;
+	must(ask(r, (struct ask){ .lid = 4, .attr = ATTR_NODE_INFO }));
+	assert_null(ask(r, (struct ask){ .path = "14", .attr = ATTR_NODE_INFO }));
+	model_send(r->c1, &bad);
+	assert_int_equal(s.n, 4);
+	assert_int_equal(s.p[0].slid, 1);
+	assert_int_equal(s.p[0].dlid, 4);
+	assert_int_equal(s.p[1].from, B);
+	assert_int_equal(s.p[1].from_port, 0);
+	assert_int_equal(s.p[1].slid, 4);
+	assert_true(s.p[2].lost);
+	assert_int_equal(s.p[2].to, A);
+	assert_true(s.p[3].lost);
+	assert_int_equal(s.mad[3][0], 9);
+	model_tap(r->m, NULL, NULL);
+	must(ask(r, (struct ask){ .lid = 4, .attr = ATTR_NODE_INFO }));
+	assert_int_equal(s.n, 4);
+}
+
+static void
+test_log(void **state)
+{
+	struct rig *r = *state;
+	struct seen s = { .n = 0 };
+
+	model_log(r->m, on_log, &s);
+	model_link_set(r->m, A, 2, false);
+	model_link_set(r->m, B, 1, true);
+	run(r, MSEC(2));
+	assert_string_equal(s.log, "A/2 - B/1 is cut|A/2 - B/1 is down|B/1 - A/2 is mended|"
+			    "B/1 - A/2 is up, 4xNDR|");
+	s.log[0] = 0;
+	model_recable(r->m, H2, 1, A, 4);
+	run(r, MSEC(2));
+	assert_string_equal(s.log, "h2/1 - B/4 is unplugged|h2/1 - B/4 is down|"
+			    "h2/1 - A/4 is cabled, 4xSDR|h2/1 - A/4 is up, 4xSDR|");
+	s.log[0] = 0;
+	model_silence(r->m, A, MODEL_SILENT);
+	model_drop(r->m, MODEL_ALL, 10);
+	model_delay(r->m, H1, MSEC(20));
+	assert_string_equal(s.log, "A answers nothing|every node loses 10 of 1000000 MADs|"
+			    "h1 answers 20.0 ms late|");
+	model_log(r->m, NULL, NULL);
+	model_reboot(r->m, B);
+}
+
+/* ---- Ways ---- */
+
+/* A directed route from h1 with a part by LID at one or both ends; the answer, or NULL. */
+static const struct smp *
+ask_combined(struct rig *r, uint16_t lid, const struct smp *route)
+{
+	struct model_mad mad = { .lid = lid };
+	struct smp s = *route;
+
+	s.h = (struct mad_header){
+		.base_version = 1, .class_version = 1, .tid = ++r->tid, .method = MAD_GET,
+		.attr_id = ATTR_NODE_INFO, .mgmt_class = MAD_CLASS_SUBN_DIRECT,
+	};
+	smp_encode(&s, mad.mad);
+	r->in1.n = 0;
+	model_send(r->c1, &mad);
+	run(r, USEC(400));
+	return r->in1.n ? &r->in1.smp[0] : NULL;
+}
+
+static uint64_t
+guid_of(const struct smp *s)
+{
+	struct nodeinfo n;
+
+	nodeinfo_decode(&n, must(s)->data);
+	assert_true(s->direction);
+	assert_int_equal(s->hop_pointer, 0);
+	return n.node_guid;
+}
+
+static void
+test_combined(void **state)
+{
+	struct rig *r = *state;
+	struct smp s = { .dr_slid = 1, .dr_dlid = LID_PERMISSIVE };
+
+	bring_up(r);
+	/* By LID to B, then out of its port 4; back by LID from B, who is the sender then. */
+	s.hop_count = 1;
+	s.path[1] = 4;
+	assert_int_equal(guid_of(ask_combined(r, 4, &s)), 0x20);
+	assert_int_equal(r->in1.lid[0], 4);
+	/* Without hops it is like a LID-routed one, at a switch. */
+	s.hop_count = 0;
+	assert_int_equal(guid_of(ask_combined(r, 4, &s)), 0xb0);
+	/* Nobody goes on from a CA by a directed route. */
+	s.hop_count = 1;
+	s.path[1] = 1;
+	assert_null(ask_combined(r, 2, &s));
+	/* By port to A, the rest by LID. */
+	s.dr_slid = LID_PERMISSIVE;
+	s.dr_dlid = 2;
+	assert_int_equal(guid_of(ask_combined(r, LID_PERMISSIVE, &s)), 0x20);
+	assert_int_equal(r->in1.lid[0], LID_PERMISSIVE);
+	/* The directed part ends at a CA: it cannot go on. */
+	s.hop_count = 3;
+	memcpy(s.path, "\0\1\2\4", 4);
+	assert_null(ask_combined(r, LID_PERMISSIVE, &s));
+	/* By LID to A, by port to B, by LID to h2. */
+	s.dr_slid = 1;
+	s.hop_count = 1;
+	s.path[1] = 3;
+	assert_int_equal(guid_of(ask_combined(r, 3, &s)), 0x20);
+	assert_int_equal(r->in1.lid[0], 3);
+	/* A LID that nobody has, at either part. */
+	s.dr_dlid = 9;
+	assert_null(ask_combined(r, 3, &s));
+	assert_null(ask_combined(r, 9, &s));
+	/* A switch whose SMI hangs has no part in it. */
+	s.dr_dlid = 2;
+	model_silence(r->m, B, MODEL_HUNG);
+	assert_null(ask_combined(r, 3, &s));
+}
+
+static void
+test_hop_pointers(void **state)
+{
+	struct rig *r = *state;
+	struct smp s = { .dr_slid = LID_PERMISSIVE, .dr_dlid = LID_PERMISSIVE, .hop_count = 2 };
+	struct model_mad mad = { .lid = LID_PERMISSIVE };
+	uint64_t lost;
+
+	/* As if it were on its way already: a CA has no next hop (C14-9, 2). */
+	memcpy(s.path, "\0\1\2", 3);
+	s.hop_pointer = 1;
+	assert_null(ask_combined(r, LID_PERMISSIVE, &s));
+	/* Pointers and counts out of range. */
+	s.hop_pointer = 0;
+	s.h = (struct mad_header){ .base_version = 1, .class_version = 1, .method = MAD_GET,
+				   .attr_id = ATTR_NODE_INFO, .mgmt_class = MAD_CLASS_SUBN_DIRECT };
+	smp_encode(&s, mad.mad);
+	lost = model_lost(r->m);
+	mad.mad[6] = 4;
+	model_send(r->c1, &mad);
+	mad.mad[6] = 0;
+	mad.mad[7] = 64;
+	model_send(r->c1, &mad);
+	mad.mad[7] = 255;
+	mad.mad[6] = 255;
+	model_send(r->c1, &mad);
+	run(r, MSEC(1));
+	assert_int_equal(model_lost(r->m) - lost, 3);
+	assert_int_equal(r->in1.n, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_tap), TEST(test_log), TEST(test_combined), TEST(test_hop_pointers),
+	};
+
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
