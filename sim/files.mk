@@ -6,6 +6,10 @@ sim_src := \
 	sim/generate_graph.c \
 	sim/generate_grid.c \
 	sim/generate_tree.c \
+	sim/kernel.c \
+	sim/kernel_reg.c \
+	sim/kernel_sent.c \
+	sim/kernel_tids.c \
 	sim/model.c \
 	sim/pma.c \
 	sim/rng.c \

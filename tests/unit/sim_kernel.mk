@@ -1,0 +1,3 @@
+unit_tests += test_kernel
+test_kernel_libs := sim text wire base
+test_kernel_extra := -lcmocka

@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a simulated host's kernel does with agents, requests, responses and time-outs. */
+#include "tests/unit/kernel_bed.h"
+
+#define VENDOR 0x32
+#define COMMUNICATION 0x07
+
+static const struct kernel_registration sa = {
+	.qp = 1, .mgmt_class = 3, .class_version = 2, .methods = GETS,
+};
+static const struct kernel_registration sends_only = { .qp = 1 };
+
+/* Who may register for what. */
+static void
+test_register(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *a;
+	static const struct {
+		struct kernel_registration r;
+		int rc;
+	} cases[] = {
+		{ { .qp = 2 }, EINVAL },
+		{ { .qp = 1, .rmpp_version = 2 }, EINVAL },
+		{ { .qp = 1, .user_rmpp = true }, EINVAL },
+		{ { .qp = 1 }, 0 },
+		{ { .qp = 0 }, 0 },
+		{ { .qp = 1, .rmpp_version = 1 }, 0 },
+		/* Classes and the queue pairs that they belong to. */
+		{ { .qp = 0, .mgmt_class = 0x01, .class_version = 1, .methods = GETS }, 0 },
+		{ { .qp = 0, .mgmt_class = 0x81, .class_version = 1, .methods = GETS }, 0 },
+		{ { .qp = 1, .mgmt_class = 0x81, .class_version = 1, .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x01, .class_version = 1, .methods = GETS }, EINVAL },
+		{ { .qp = 0, .mgmt_class = 0x03, .class_version = 2, .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x4f, .class_version = 1, .oui = 1, .methods = GETS },
+		  0 },
+		{ { .qp = 1, .mgmt_class = 0x50, .class_version = 1, .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x82, .class_version = 1, .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x03, .class_version = 7, .methods = GETS }, 0 },
+		{ { .qp = 1, .mgmt_class = 0x03, .class_version = 8, .methods = GETS }, EINVAL },
+		/* Vendors' classes: with an OUI from 0x30, without one below. */
+		{ { .qp = 1, .mgmt_class = 0x30, .class_version = 1, .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x30, .class_version = 1, .oui = 0x1000000,
+		    .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x09, .class_version = 1, .methods = GETS }, 0 },
+		/* Classes that have RMPP. */
+		{ { .qp = 1, .mgmt_class = 0x04, .class_version = 1, .rmpp_version = 1,
+		    .methods = GETS }, EINVAL },
+		{ { .qp = 1, .mgmt_class = 0x06, .class_version = 1, .rmpp_version = 1,
+		    .methods = GETS }, 0 },
+		{ { .qp = 1, .mgmt_class = 0x10, .class_version = 1, .rmpp_version = 1,
+		    .methods = GETS }, 0 },
+		{ { .qp = 1, .mgmt_class = 0x12, .class_version = 1, .rmpp_version = 1,
+		    .methods = GETS }, 0 },
+		{ { .qp = 1, .mgmt_class = 0x32, .class_version = 1, .rmpp_version = 1, .oui = 1,
+		    .methods = GETS }, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(enroll(b, &a, H1, 0, cases[i].r), cases[i].rc);
+		assert_true(!a == !!cases[i].rc);
+	}
+	/* No such node; not an end port. */
+	assert_int_equal(enroll(b, &a, 99, 0, sa), ENODEV);
+	assert_int_equal(enroll(b, &a, A, 0, sa), ENODEV);
+	assert_int_equal(kernel_register(&a, b->k, H1, 257, &sa, &(struct kernel_events){ 0 }),
+			 ENODEV);
+}
+
+/* One agent for each method of a class, version and vendor on a port. */
+static void
+test_taken(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *a, *c, *v[8];
+	struct kernel_registration r = sa;
+
+	assert_int_equal(enroll(b, &a, H1, 0, r), 0);
+	assert_int_equal(enroll(b, &c, H1, 0, r), EINVAL);
+	r.methods[0] = 1u << MAD_REPORT | 1u << MAD_SET;
+	assert_int_equal(enroll(b, &c, H1, 0, r), EINVAL);
+	r.methods[0] = 1u << MAD_REPORT;
+	assert_int_equal(enroll(b, &c, H1, 0, r), 0);		/* another method */
+	r.methods[0] = 0;
+	r.methods[3] = 1u << 31;				/* method 127 */
+	assert_int_equal(enroll(b, &c, H1, 0, r), 0);
+	assert_int_equal(enroll(b, &c, H1, 0, r), EINVAL);
+	r = sa;
+	r.class_version = 1;
+	assert_int_equal(enroll(b, &c, H1, 0, r), 0);		/* another version */
+	assert_int_equal(enroll(b, &c, H2, 0, sa), 0);		/* another port */
+	kernel_unregister(a);
+	assert_int_equal(enroll(b, &a, H1, 0, sa), 0);		/* it is free again */
+	/* Eight vendors for a class, no more. */
+	r = (struct kernel_registration){ .qp = 1, .mgmt_class = VENDOR, .class_version = 1,
+					  .oui = 0x1405, .methods = GETS };
+	for (unsigned i = 0; i < 8; i++, r.oui++)
+		assert_int_equal(enroll(b, &v[i], H1, 0, r), 0);
+	assert_int_equal(enroll(b, &c, H1, 0, r), EINVAL);
+	kernel_unregister(v[3]);
+	assert_int_equal(enroll(b, &c, H1, 0, r), 0);
+}
+
+/* A request, its TID as it travels, and its answer. */
+static void
+test_request(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *other, *client, *server;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &other, H1, 2, sends_only), 0);
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 77);
+	put32(mad + 8, 0xffffffff);		/* not the client's to choose */
+	assert_int_equal(mail_to(client, mad, LID2, 100, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	assert_int_equal(get32(b->in[1].mail[0].data + 8), 2);	/* the second agent */
+	assert_int_equal(get32(b->in[1].mail[0].data + 12), 77);
+	assert_int_equal(b->in[1].mail[0].m.lid, LID1);
+	assert_int_equal(b->in[1].mail[0].m.qpn, 1);
+	assert_int_equal(b->in[1].mail[0].m.len, MAD_SIZE);
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].m.status, 0);
+	assert_int_equal(b->in[0].mail[0].data[3], MAD_GET_RESP);
+	assert_int_equal(get32(b->in[0].mail[0].data + 8), 2);
+	assert_int_equal(b->in[2].n, 0);
+	/* A second answer has nobody who waits for it. */
+	assert_int_equal(kernel_dropped(b->k), 0);
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(kernel_dropped(b->k), 1);
+	/* Nor has the answer to a request without a time-out. */
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(kernel_dropped(b->k), 2);
+}
+
+/* Requests go by class, version and method; what nobody wants is dropped. */
+static void
+test_methods(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *gets, *reports, *old;
+	struct kernel_registration r = sa;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &gets, H2, 1, sa), 0);
+	r.methods[0] = 1u << MAD_REPORT;
+	assert_int_equal(enroll(b, &reports, H2, 2, r), 0);
+	r = sa;
+	r.class_version = 1;
+	assert_int_equal(enroll(b, &old, H2, 3, r), 0);
+	header(mad, 3, 2, MAD_SET, 1);
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 3, 2, MAD_REPORT, 2);
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 3, 1, MAD_GET, 3);
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 3, 3, MAD_GET, 4);		/* no such version */
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 3, 2, 0x12, 5);		/* no such method */
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 9, 1, MAD_GET, 6);		/* no such class */
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, 3, 2, MAD_GET, 7);
+	mad[0] = 2;				/* no such version of MADs */
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	run(b->r, MSEC(1));
+	for (unsigned i = 1; i < 4; i++) {
+		assert_int_equal(b->in[i].n, 1);
+		assert_int_equal(get32(b->in[i].mail[0].data + 12), i);
+	}
+	assert_int_equal(kernel_dropped(b->k), 4);
+}
+
+/* Vendors' classes are told apart by the OUI in bytes 37 to 39. */
+static void
+test_vendors(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *a, *c;
+	struct kernel_registration r = { .qp = 1, .mgmt_class = VENDOR, .class_version = 1,
+					 .oui = 0x001405, .methods = GETS };
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &a, H2, 1, r), 0);
+	r.oui = 0x0002c9;
+	assert_int_equal(enroll(b, &c, H2, 2, r), 0);
+	header(mad, VENDOR, 1, MAD_GET, 1);
+	mad[38] = 0x14;
+	mad[39] = 0x05;
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, VENDOR, 1, MAD_GET, 2);
+	mad[38] = 0x02;
+	mad[39] = 0xc9;
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	header(mad, VENDOR, 1, MAD_GET, 3);
+	mad[37] = 1;
+	assert_int_equal(mail_to(client, mad, LID2, 0, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	assert_int_equal(get32(b->in[1].mail[0].data + 12), 1);
+	assert_int_equal(b->in[2].n, 1);
+	assert_int_equal(get32(b->in[2].mail[0].data + 12), 2);
+	assert_int_equal(kernel_dropped(b->k), 1);
+}
+
+/* Three sends 20 ms apart, and back it comes 20 ms after the last, 24 bytes long. */
+static void
+test_timeout(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *server;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 5);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 2), 0);
+	run(b->r, MSEC(60) - 1);
+	assert_int_equal(b->in[1].n, 3);
+	assert_int_equal(b->in[1].mail[1].at - b->in[1].mail[0].at, MSEC(20));
+	assert_int_equal(b->in[1].mail[2].at - b->in[1].mail[1].at, MSEC(20));
+	assert_memory_equal(b->in[1].mail[0].data, b->in[1].mail[2].data, MAD_SIZE);
+	assert_int_equal(b->in[0].n, 0);
+	run(b->r, 1);
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].at, MSEC(60));
+	assert_int_equal(b->in[0].mail[0].m.status, ETIMEDOUT);
+	assert_int_equal(b->in[0].mail[0].m.len, 24);
+	assert_int_equal(b->in[0].mail[0].m.lid, LID2);
+	assert_int_equal(get32(b->in[0].mail[0].data + 8), 1);
+	assert_int_equal(get32(b->in[0].mail[0].data + 12), 5);
+	run(b->r, SEC(10));
+	assert_int_equal(b->in[1].n, 3);
+	assert_int_equal(b->in[0].n, 1);
+	/* Without retries it is the same 24 bytes. */
+	header(mad, 3, 2, MAD_GET, 6);
+	b->start = loop_now(b->r->loop);
+	assert_int_equal(mail_to(client, mad, LID2, 7, 0), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 2);
+	assert_int_equal(b->in[0].mail[1].at, MSEC(7));
+	assert_int_equal(get32(b->in[0].mail[1].data + 12), 6);
+}
+
+/* An answer to an earlier try counts as long as the request waits, and not after that. */
+static void
+test_late(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *server;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 1);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 1), 0);
+	run(b->r, MSEC(30));
+	assert_int_equal(b->in[1].n, 2);
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].m.status, 0);
+	assert_int_equal(kernel_dropped(b->k), 1);
+	header(mad, 3, 2, MAD_GET, 2);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	run(b->r, MSEC(20));
+	assert_int_equal(b->in[0].n, 2);
+	assert_int_equal(b->in[0].mail[1].m.status, ETIMEDOUT);
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 2);
+	assert_int_equal(kernel_dropped(b->k), 2);
+}
+
+static void
+test_duplicates(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *other;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &other, H1, 1, sends_only), 0);
+	header(mad, 3, 2, MAD_GET, 1);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), EINVAL);
+	assert_int_equal(mail_to(client, mad, LID1, 0, 0), EINVAL);
+	put32(mad + 8, 9);			/* the upper half does not count */
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), EINVAL);
+	assert_int_equal(mail_to(other, mad, LID2, 20, 0), 0);
+	header(mad, 9, 1, MAD_GET, 1);		/* another class */
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	header(mad, 3, 2, MAD_GET, 2);		/* another TID */
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	/* Responses: one for each destination. */
+	header(mad, 3, 2, MAD_GET_RESP, 1);
+	put32(mad + 8, 1);
+	assert_int_equal(mail_to(client, mad, LID1, 20, 0), 0);
+	assert_int_equal(mail_to(client, mad, LID1, 20, 0), EINVAL);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 5);	/* all timed out */
+	header(mad, 3, 2, MAD_GET, 1);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+}
+
+/* What write() refuses. */
+static void
+test_refused(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *rmpp;
+	struct kernel_registration r = { .qp = 1, .rmpp_version = 1 };
+	uint8_t mad[2 * MAD_SIZE] = { 0 };
+	struct kernel_mad m = { .data = mad, .len = 35, .lid = LID2 };
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &rmpp, H1, 1, r), 0);
+	header(mad, 4, 1, MAD_GET, 1);
+	assert_int_equal(kernel_send(client, &m), EINVAL);
+	m.len = 36;
+	assert_int_equal(kernel_send(client, &m), 0);
+	m.len = MAD_SIZE + 1;
+	assert_int_equal(kernel_send(client, &m), EINVAL);
+	m.len = MAD_SIZE;
+	assert_int_equal(kernel_send(rmpp, &m), EINVAL);	/* its class has no RMPP */
+}
+
+/* Agents go while messages of theirs are on their way, or in their own callback. */
+static void
+test_dying(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *server, *other;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &other, H1, 2, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 1);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 3), 0);
+	header(mad, 9, 1, MAD_GET, 2);
+	assert_int_equal(mail_to(client, mad, LID2, 10, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	kernel_unregister(client);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 0);
+	assert_int_equal(kernel_dropped(b->k), 2);
+	/* In the callback of an answer, of a time-out, of a request. */
+	header(mad, 3, 2, MAD_GET, 3);
+	assert_int_equal(mail_to(other, mad, LID2, 20, 0), 0);
+	header(mad, 3, 2, MAD_GET, 4);
+	assert_int_equal(mail_to(other, mad, LID2, 20, 0), 0);
+	b->in[2].victim = other;
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[2].n, 1);
+	assert_int_equal(b->in[2].mail[0].m.status, ETIMEDOUT);
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	b->in[1].victim = server;
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 4);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	b->in[0].victim = client;
+	assert_int_equal(answer(server, &b->in[1]), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].m.status, 0);
+	kernel_unregister(NULL);
+}
+
+static void
+dr_header(uint8_t *mad, uint8_t method, uint16_t attr, uint32_t tid, const char *path)
+{
+	struct smp s = {
+		.h = { .base_version = 1, .mgmt_class = MAD_CLASS_SUBN_DIRECT, .class_version = 1,
+		       .method = method, .attr_id = attr, .tid = tid },
+		.dr_slid = LID_PERMISSIVE, .dr_dlid = LID_PERMISSIVE,
+	};
+
+	for (; path[s.hop_count]; s.hop_count++)
+		s.path[s.hop_count + 1] = (uint8_t)(path[s.hop_count] - '0');
+	smp_encode(&s, mad);
+}
+
+/* SMPs: the devices answer most; SMInfo comes to programs, by the class that it was sent in. */
+static void
+test_smps(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *direct, *routed;
+	struct kernel_registration r = { .class_version = 1, .methods = GETS };
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &client, H1, 0, (struct kernel_registration){ .qp = 0 }), 0);
+	r.mgmt_class = MAD_CLASS_SUBN_LID;
+	assert_int_equal(enroll(b, &routed, H2, 1, r), 0);
+	r.mgmt_class = MAD_CLASS_SUBN_DIRECT;
+	assert_int_equal(enroll(b, &direct, H2, 2, r), 0);
+	dr_header(mad, MAD_GET, ATTR_NODE_INFO, 1, "124");
+	assert_int_equal(mail_to(client, mad, LID_PERMISSIVE, 20, 0), 0);
+	dr_header(mad, MAD_GET, ATTR_NODE_INFO, 2, "");	/* the own node */
+	assert_int_equal(mail_to(client, mad, LID_PERMISSIVE, 20, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 2);
+	assert_int_equal(b->in[0].mail[0].data[3], MAD_GET_RESP);
+	assert_int_equal(b->in[0].mail[1].data[3], MAD_GET_RESP);
+	assert_int_equal(b->in[0].mail[0].m.qpn, 0);
+	assert_int_equal(b->in[0].mail[0].m.lid, LID_PERMISSIVE);
+	dr_header(mad, MAD_GET, ATTR_SM_INFO, 3, "124");
+	assert_int_equal(mail_to(client, mad, LID_PERMISSIVE, 20, 0), 0);
+	header(mad, MAD_CLASS_SUBN_LID, 1, MAD_GET, 4);
+	mad[17] = ATTR_SM_INFO;
+	assert_int_equal(mail_to(client, mad, LID2, 20, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	assert_int_equal(get32(b->in[1].mail[0].data + 12), 4);
+	assert_int_equal(b->in[2].n, 1);
+	assert_int_equal(get32(b->in[2].mail[0].data + 12), 3);
+}
+
+/* A trap goes to whoever registered for traps; its repress counts as a response. */
+static void
+test_repress(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *sender, *sm;
+	struct kernel_registration r = { .mgmt_class = MAD_CLASS_SUBN_LID, .class_version = 1,
+					 .methods = { 1u << MAD_TRAP } };
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &sender, H1, 0, (struct kernel_registration){ .qp = 0 }), 0);
+	assert_int_equal(enroll(b, &sm, H2, 1, r), 0);
+	header(mad, MAD_CLASS_SUBN_LID, 1, MAD_TRAP, 1);
+	mad[17] = ATTR_NOTICE;
+	assert_int_equal(mail_to(sender, mad, LID2, 100, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	memcpy(mad, b->in[1].mail[0].data, MAD_SIZE);
+	mad[3] = MAD_TRAP_REPRESS;
+	assert_int_equal(mail_to(sm, mad, LID1, 0, 0), 0);
+	run(b->r, SEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].data[3], MAD_TRAP_REPRESS);
+	assert_int_equal(b->in[0].mail[0].m.status, 0);
+}
+
+static void
+test_issm(void **state)
+{
+	struct kbed *b = *state;
+
+	assert_int_equal(kernel_issm(b->k, A, 1, true), ENODEV);
+	assert_int_equal(kernel_issm(b->k, H1, 1, true), 0);
+	assert_true(model_portinfo(b->r->m, H1, 1)->cap_mask & CAP_IS_SM);
+	assert_int_equal(kernel_issm(b->k, H1, 1, true), EBUSY);
+	assert_int_equal(kernel_issm(b->k, H2, 1, true), 0);
+	assert_int_equal(kernel_issm(b->k, H1, 1, false), 0);
+	assert_false(model_portinfo(b->r->m, H1, 1)->cap_mask & CAP_IS_SM);
+	assert_int_equal(kernel_issm(b->k, H1, 1, false), 0);
+	assert_int_equal(kernel_issm(b->k, H1, 1, true), 0);
+}
+
+struct watcher {
+	struct kernel_watch *w;
+	struct watcher *kills;		/* unwatched by this one's call */
+	unsigned told;
+};
+
+static void
+on_watch(void *arg)
+{
+	struct watcher *w = arg;
+
+	w->told++;
+	if (!w->kills)
+		return;
+	kernel_unwatch(w->kills->w);
+	w->kills->w = NULL;
+	w->kills = NULL;
+}
+
+static void
+test_watch(void **state)
+{
+	struct kbed *b = *state;
+	struct watcher w[3] = { { 0 } };
+
+	for (unsigned i = 0; i < 3; i++)
+		w[i].w = kernel_watch(b->k, H1, 1, on_watch, &w[i]);
+	assert_null(kernel_watch(b->k, A, 1, on_watch, &w[0]));
+	w[0].kills = &w[1];
+	model_link_set(b->r->m, A, 1, false);
+	run(b->r, MSEC(1));
+	assert_true(w[0].told > 0);
+	assert_int_equal(w[1].told, 0);
+	assert_true(w[2].told > 0);
+	w[2].kills = &w[2];
+	w[2].told = 0;
+	model_link_set(b->r->m, A, 1, true);
+	run(b->r, MSEC(5));
+	assert_int_equal(w[2].told, 1);
+	kernel_unwatch(w[0].w);
+	kernel_unwatch(NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		KTEST(test_register), KTEST(test_taken), KTEST(test_request),
+		KTEST(test_methods), KTEST(test_vendors), KTEST(test_timeout), KTEST(test_late),
+		KTEST(test_duplicates), KTEST(test_refused), KTEST(test_dying), KTEST(test_smps),
+		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch),
+	};
+
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
