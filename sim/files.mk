@@ -1,6 +1,11 @@
 sim_src := \
+	sim/command.c \
+	sim/command_fault.c \
+	sim/command_other.c \
+	sim/command_show.c \
 	sim/counters.c \
 	sim/direct.c \
+	sim/fault.c \
 	sim/flight.c \
 	sim/generate.c \
 	sim/generate_graph.c \
@@ -11,15 +16,21 @@ sim_src := \
 	sim/kernel_sent.c \
 	sim/kernel_tids.c \
 	sim/model.c \
+	sim/names.c \
 	sim/pma.c \
 	sim/rng.c \
+	sim/script.c \
+	sim/sim.c \
 	sim/sma.c \
 	sim/sma_ar.c \
 	sim/sma_port.c \
 	sim/trap.c \
 	sim/watch.c \
-	sim/way.c
-sim_public := sim/direct.h sim/generate.h sim/model.h
+	sim/way.c \
+	sim/words.c \
+	sim/wrong.c \
+	sim/wrong_routes.c
+sim_public := sim/direct.h sim/generate.h sim/model.h sim/sim.h
 sim_pkgs :=
 
 programs += weftsim

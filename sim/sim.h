@@ -13,6 +13,18 @@
  * A simulation: a fabric and all that belongs to it, and the commands that look into it and change
  * it. The same commands come from `weftsim ctl`, the console, scripts and `weftd --sim-script`.
  */
+struct names;
+struct script;
+
+/* What belongs to whoever runs the simulation; each may be NULL. */
+struct sim_host {
+	void (*programs)(void *arg, struct buf *out);	/* one line an attached program */
+	unsigned (*attached)(void *arg);		/* how many there are */
+	void *programs_arg;				/* handed to the two */
+	void (*quit)(void *arg);	/* the command "quit": end the simulation, soon */
+	void *quit_arg;			/* handed to it */
+};
+
 struct sim {
 	struct loop *loop;		/* borrowed */
 	struct ibnet *net;		/* the text it was made from, owned */
@@ -20,9 +32,13 @@ struct sim {
 	struct kernel *kernel;
 	struct traffic *traffic;
 	struct capture *capture;	/* NULL: no MADs are recorded */
-	struct script *scripts;		/* that run or wait */
+	struct script *script;		/* lines of scripts that are due one day */
+	struct names *names;		/* of the nodes */
+	monotime started;		/* on the loop's clock */
+	uint64_t seed;			/* of what scripts draw, unless they say */
+	struct sim_host host;		/* filled in by whoever runs it, server_new() for one */
 	void (*log)(void *arg, const char *line);	/* event log, "TIME text"; or NULL */
-	void *log_arg;
+	void *log_arg;			/* handed to it */
 };
 
 struct sim_options {
@@ -38,7 +54,8 @@ sim_new(struct sim **s, struct loop *l, struct ibnet *net, const struct sim_opti
 	struct error *e);
 void
 sim_free(struct sim *s);	/* NULL is allowed */
-/* Pass lines of the event log to fn; NULL ends it. */
+/* Pass lines of the event log to fn: seconds since the start, with six digits, then what happened;
+ * NULL ends it. */
 void
 sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg);
 
@@ -49,6 +66,9 @@ sim_command(struct sim *s, const char *line, struct buf *out, struct error *e);
 /* One line a command, for help texts. */
 void
 sim_help(struct buf *out);
+/* Append a word as command lines need it: in quotes where it has blanks or quotes. */
+void
+sim_quote(struct buf *line, const char *word);
 /* Start a script of timed commands; `file` names it in errors (file:line: ...). All is checked
  * before any of it runs. */
 int

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/sim.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "sim/command.h"
+#include "sim/kernel.h"
+#include "sim/names.h"
+#include "sim/script.h"
+#include "sm/base/mem.h"
+
+/*
+ * A simulation put together: the fabric's text, the model made from it, what works on the model,
+ * and the event log. The parts know the model; none knows the struct sim but commands and scripts.
+ */
+static void
+model_said(void *arg, const char *text)
+{
+	sim_note(arg, "%s", text);
+}
+
+int
+sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct sim_options *options,
+	struct error *e)
+{
+	static const struct sim_options none;
+	const struct sim_options *o = options ? options : &none;
+	struct sim *s;
+
+	*sim = NULL;
+	if (!net->nnodes) {
+		ibnet_free(net);
+		return error_set(e, ERR_INVALID, "a fabric without any node cannot be simulated");
+	}
+	s = mem_zalloc(sizeof(*s));
+	s->loop = l;
+	s->net = net;
+	s->started = loop_now(l);
+	s->seed = o->model.seed;
+	s->model = model_new(l, net, &o->model);
+	s->kernel = kernel_new(s->model);
+	s->names = names_new(s->model);
+	s->script = script_new(s);
+	*sim = s;
+	return 0;
+}
+
+void
+sim_free(struct sim *s)
+{
+	if (!s)
+		return;
+	script_free(s->script);
+	names_free(s->names);
+	kernel_free(s->kernel);
+	model_free(s->model);
+	ibnet_free(s->net);
+	mem_free(s);
+}
+
+void
+sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg)
+{
+	s->log = fn;
+	s->log_arg = arg;
+	model_log(s->model, fn ? model_said : NULL, s);
+}
+
+monotime
+sim_time(const struct sim *s)
+{
+	return loop_now(s->loop) - s->started;
+}
+
+void
+sim_note(struct sim *s, const char *fmt, ...)
+{
+	monotime now = sim_time(s);
+	char line[600];
+	va_list ap;
+	int len;
+
+	if (!s->log)
+		return;
+	len = snprintf(line, sizeof(line), "%" PRId64 ".%06" PRId64 " ", now / SEC(1),
+		       now % SEC(1) / USEC(1));
+	va_start(ap, fmt);
+	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, ap);
+	va_end(ap);
+	s->log(s->log_arg, line);
+}
