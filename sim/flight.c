@@ -10,22 +10,42 @@
  * Whatever takes time is a struct flight in one heap, ordered by time and then by age, under one
  * loop timer. A MAD's way is walked when it is sent, so it sees the links and tables of that
  * moment (way.c); the node at its end acts when the flight lands, and its answer walks back then.
+ *
+ * What takes no time, in an instant model, queues up instead. The queue has turns: what is sent
+ * lands in the loop's next one, all in order, along with the answers that devices give; what
+ * clients send on that occasion waits for the turn after it, so that nobody starves the loop.
  */
-/* ---- The heap ---- */
+#define CHUNK 64	/* flights allocated at a time */
+
+struct due {
+	monotime at;		/* when it lands */
+	uint64_t seq;		/* order of those at one instant */
+	struct flight *f;	/* what lands */
+};
+
+/* ---- What is under way ---- */
+
+static void
+more_flights(struct model *m)
+{
+	struct flight *f = region_array(m->region, CHUNK, sizeof(*f));
+
+	for (unsigned i = 0; i < CHUNK; i++)
+		flight_end(m, &f[i]);
+}
 
 struct flight *
 flight_new(struct model *m, enum flight_kind kind, uint32_t node, unsigned port)
 {
-	struct flight *f = m->spare;
+	struct flight *f;
 
-	if (f)
-		m->spare = f->next;
-	else
-		f = mem_zalloc(sizeof(*f));
+	if (!m->spare)
+		more_flights(m);
+	f = m->spare;
+	m->spare = f->next;
 	f->kind = (uint8_t)kind;
 	f->node = node;
 	f->port = (uint8_t)port;
-	f->slid = 0;
 	f->gmp = false;
 	return f;
 }
@@ -38,57 +58,85 @@ flight_end(struct model *m, struct flight *f)
 }
 
 static bool
-before(const struct flight *a, const struct flight *b)
+before(const struct due *a, const struct due *b)
 {
 	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
 }
 
 static void
-heap_push(struct model *m, struct flight *f)
+heap_push(struct model *m, struct due d)
 {
 	size_t i = m->nheap++;
 
 	if (m->nheap > m->heap_size) {
 		m->heap_size = m->heap_size ? m->heap_size * 2 : 64;
-		m->heap = mem_realloc(m->heap, m->heap_size, sizeof(struct flight *));
+		m->heap = mem_realloc(m->heap, m->heap_size, sizeof(*m->heap));
 	}
-	for (; i && before(f, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && before(&d, &m->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		m->heap[i] = m->heap[(i - 1) / 2];
-	m->heap[i] = f;
+	m->heap[i] = d;
 }
 
 static struct flight *
 heap_pop(struct model *m)
 {
-	struct flight *top = m->heap[0], *last = m->heap[--m->nheap];
+	struct due top = m->heap[0], last = m->heap[--m->nheap];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < m->nheap) {
-		if (child + 1 < m->nheap && before(m->heap[child + 1], m->heap[child]))
+		if (child + 1 < m->nheap && before(&m->heap[child + 1], &m->heap[child]))
 			child++;
-		if (!before(m->heap[child], last))
+		if (!before(&m->heap[child], &last))
 			break;
 		m->heap[i] = m->heap[child];
 		i = child;
 	}
 	m->heap[i] = last;
-	return top;
+	return top.f;
 }
 
 static void
 arm(struct model *m)
 {
 	if (m->nheap && !m->in_timer)
-		loop_timer_set(m->timer, m->heap[0]->at - loop_now(m->loop));
+		loop_timer_set(m->timer, m->heap[0].at - loop_now(m->loop));
+}
+
+static void
+queue_push(struct model *m, struct flight *f)
+{
+	f->turn = m->in_turn ? m->turn : m->turn + 1;
+	f->next = NULL;
+	*m->last = f;
+	if (m->last == &m->first && !m->in_turn)
+		loop_timer_set(m->turn_timer, 0);
+	m->last = &f->next;
+}
+
+static struct flight *
+queue_pop(struct model *m)
+{
+	struct flight *f = m->first;
+
+	m->first = f->next;
+	if (!m->first)
+		m->last = &m->first;
+	return f;
 }
 
 void
 flight_start(struct model *m, struct flight *f, monotime delay)
 {
-	f->at = loop_now(m->loop) + delay;
-	f->seq = m->seq++;
-	heap_push(m, f);
-	if (m->heap[0] == f)
+	struct due d = { .seq = m->seq, .f = f };
+
+	if (m->o.instant && delay <= 0) {
+		queue_push(m, f);
+		return;
+	}
+	m->seq++;
+	d.at = loop_now(m->loop) + delay;
+	heap_push(m, d);
+	if (m->heap[0].f == f)
 		arm(m);
 }
 
@@ -114,7 +162,7 @@ land_at(struct model *m, struct flight *f, const struct place *at, monotime wait
 {
 	f->node = at->node;
 	f->port = (uint8_t)at->port;
-	flight_start(m, f, wait + at->hops * m->o.hop_time);
+	flight_start(m, f, m->o.instant ? wait : wait + at->hops * m->o.hop_time);
 }
 
 static bool
@@ -194,6 +242,7 @@ static void
 deliver(struct model *m, struct flight *f)
 {
 	struct model_client *c = end_port(&m->nodes[f->node], f->port)->client;
+	bool in_turn = m->in_turn;
 
 	if (!c || !c->ev.receive) {
 		flight_lose(m, f);
@@ -206,7 +255,9 @@ deliver(struct model *m, struct flight *f)
 		f->mad.pkey_index = 0;
 	}
 	f->mad.lid = f->slid;
+	m->in_turn = false;
 	c->ev.receive(c->ev.arg, &f->mad);
+	m->in_turn = in_turn;
 	flight_end(m, f);
 }
 
@@ -223,11 +274,16 @@ static void
 send_answer(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
-	monotime now = loop_now(m->loop), start = n->busy_until > now ? n->busy_until : now;
+	monotime wait = n->delay;
 
-	n->busy_until = start + m->o.sma_time;
+	if (!m->o.instant) {
+		monotime now = loop_now(m->loop), start = n->busy_until;
+
+		n->busy_until = (start > now ? start : now) + m->o.sma_time;
+		wait += n->busy_until - now;
+	}
 	f->smp.direction = f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT;
-	turn_round(m, f, n->busy_until - now + n->delay);
+	turn_round(m, f, wait);
 }
 
 static void
@@ -303,13 +359,29 @@ arrive(struct model *m, struct flight *f)
 		flight_lose(m, f);
 }
 
+void
+flight_changed(struct model *m, uint32_t node, unsigned port)
+{
+	struct model_client *c = m->nodes[node].ports[port].client;
+	bool in_turn = m->in_turn;
+
+	m->in_turn = false;
+	if (c && c->ev.changed)
+		c->ev.changed(c->ev.arg);
+	m->in_turn = in_turn;
+}
+
 static void
 tell_link(struct model *m, struct flight *f)
 {
 	struct sim_port *p = &m->nodes[f->node].ports[f->port];
+	bool in_turn = m->in_turn;
 
+	m->in_turn = false;
 	if (p->client && p->client->ev.link)
 		p->client->ev.link(p->client->ev.arg, port_is_up(p));
+	m->in_turn = in_turn;
+	flight_changed(m, f->node, f->port);
 	flight_end(m, f);
 }
 
@@ -333,6 +405,10 @@ land(struct model *m, struct flight *f)
 	case FLIGHT_LINK:
 		tell_link(m, f);
 		break;
+	case FLIGHT_CHANGED:
+		flight_changed(m, f->node, f->port);
+		flight_end(m, f);
+		break;
 	}
 }
 
@@ -343,10 +419,24 @@ flight_timer(void *arg)
 	monotime now = loop_now(m->loop);
 
 	m->in_timer = true;
-	while (m->nheap && m->heap[0]->at <= now)
+	while (m->nheap && m->heap[0].at <= now)
 		land(m, heap_pop(m));
 	m->in_timer = false;
 	arm(m);
+}
+
+void
+flight_turn(void *arg)
+{
+	struct model *m = arg;
+
+	m->turn++;
+	m->in_turn = true;
+	while (m->first && m->first->turn <= m->turn)
+		land(m, queue_pop(m));
+	m->in_turn = false;
+	if (m->first)
+		loop_timer_set(m->turn_timer, 0);
 }
 
 /* ---- Clients ---- */
@@ -386,4 +476,5 @@ model_set_issm(struct model_client *c, bool on)
 		return;
 	i->cap_mask = mask;
 	trap_144(c->m, c->node, c->port, 0);
+	flight_start(c->m, flight_new(c->m, FLIGHT_CHANGED, c->node, c->port), 0);
 }

@@ -193,6 +193,8 @@ model_new(struct loop *l, const struct ibnet *net, const struct model_options *o
 	m->o.vl_cap = m->o.vl_cap ? m->o.vl_cap : 4;
 	m->rng.state = m->o.seed;
 	m->timer = loop_timer_new(l, flight_timer, m);
+	m->turn_timer = loop_timer_new(l, flight_turn, m);
+	m->last = &m->first;
 	m->nodes = region_array(r, net->nnodes, sizeof(*m->nodes));
 	m->quiet = true;
 	for (uint32_t i = 0; i < net->nnodes; i++)
@@ -208,7 +210,6 @@ void
 model_free(struct model *m)
 {
 	struct sim_port *p;
-	struct flight *f;
 
 	if (!m)
 		return;
@@ -219,14 +220,9 @@ model_free(struct model *m)
 			if ((p = &m->nodes[i].ports[k])->client)
 				mem_free(p->client);
 	}
-	while (m->nheap)
-		mem_free(m->heap[--m->nheap]);
-	while ((f = m->spare)) {
-		m->spare = f->next;
-		mem_free(f);
-	}
 	mem_free(m->heap);
 	loop_timer_free(m->timer);
+	loop_timer_free(m->turn_timer);
 	region_free(m->region);
 }
 
@@ -458,6 +454,8 @@ model_reboot(struct model *m, uint32_t node)
 			model_link_down(m, node, p);
 	init_node(m, n);
 	counters_reset(m, node);
+	if (n->type == NODE_SWITCH)	/* other end ports' links changed as well */
+		flight_start(m, flight_new(m, FLIGHT_CHANGED, node, 0), 0);
 	for (unsigned p = 1; p <= n->nports; p++)
 		train(m, node, p);
 }
@@ -696,6 +694,7 @@ void
 model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid)
 {
 	m->nodes[node].ports[port].guid = guid;
+	flight_start(m, flight_new(m, FLIGHT_CHANGED, node, port), 0);
 	watch_say(m, "%s/%u has port GUID 0x%016" PRIx64, m->nodes[node].desc, port, guid);
 }
 

@@ -79,12 +79,12 @@ enum flight_kind {
 	FLIGHT_TRAP,		/* a trap is due again */
 	FLIGHT_TRAIN,		/* a link has trained */
 	FLIGHT_LINK,		/* a client is told of its link */
+	FLIGHT_CHANGED,		/* a client is told of a change of its port */
 };
 
 struct flight {
-	monotime at;		/* when */
-	uint64_t seq;		/* order of those at one instant */
-	struct flight *next;	/* in the list of spare ones */
+	struct flight *next;	/* in the list of spare ones, or in the queue */
+	uint64_t turn;		/* in the queue: the turn in which it lands */
 	uint32_t node;		/* where */
 	uint32_t tid;		/* FLIGHT_TRAP: of the trap */
 	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
@@ -128,7 +128,10 @@ struct model {
 	struct model_options o;		/* with defaults filled in */
 	struct rng rng;			/* decides what is lost */
 	struct loop_timer *timer;	/* for the first flight */
-	struct flight **heap;		/* nheap flights, the first to end on top */
+	struct loop_timer *turn_timer;	/* for the next turn of the queue */
+	struct flight *first, **last;	/* the queue of an instant model, and where it is extended */
+	uint64_t turn;			/* of the queue, counted */
+	struct due *heap;		/* nheap flights, the first to end on top; flight.c */
 	struct flight *spare;		/* flights to be used again */
 	size_t nheap, heap_size;	/* in use, allocated */
 	uint64_t seq;			/* of flights */
@@ -141,6 +144,7 @@ struct model {
 	void *log_arg;			/* handed to it */
 	bool quiet;			/* no traps while the fabric is being set up */
 	bool in_timer;			/* the timer is set when its callback ends */
+	bool in_turn;			/* what starts now lands in this turn, not in the next */
 	/* A command counted at a port (enum sim_counter); for traps by thresholds. May be NULL. */
 	void (*counted)(struct model *m, uint32_t node, unsigned port, unsigned counter,
 			uint64_t n);
@@ -208,6 +212,12 @@ void
 flight_start(struct model *m, struct flight *f, monotime delay);
 void
 flight_timer(void *m);
+void
+flight_turn(void *m);
+/* From the loop only: tell a client that its port's PortInfo, P_Keys, GUIDs or link changed. Who
+ * changes them in a call starts a FLIGHT_CHANGED instead. */
+void
+flight_changed(struct model *m, uint32_t node, unsigned port);
 void
 flight_end(struct model *m, struct flight *f);
 void

@@ -107,6 +107,7 @@ do_guid_info(const struct sma_request *r)
 			p->guids = region_array(r->m->region, GUIDS, sizeof(*p->guids));
 		guidinfo_decode(guids, r->data);
 		memcpy(p->guids, guids, sizeof(guids));
+		flight_changed(r->m, r->node, r->n->type == NODE_SWITCH ? 0 : r->in);
 	}
 	if (p->guids)
 		memcpy(guids, p->guids, sizeof(guids));
@@ -134,6 +135,7 @@ do_p_keys(const struct sma_request *r)
 			p->pkeys[0] = 0xffff;
 		}
 		pkeys_decode(p->pkeys + block * 32, r->data);
+		flight_changed(r->m, r->node, port);
 	}
 	if (p->pkeys)
 		memcpy(keys, p->pkeys + block * 32, sizeof(keys));

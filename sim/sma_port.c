@@ -203,6 +203,7 @@ sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
 			set_end(n, t.p, &a);
 		set_link(n, &t, &a);
 		set_state(m, node, &t, &a);
+		flight_changed(m, node, t.port);
 	}
 	/* The new key proved itself by being written. */
 	sma_get_portinfo(n, in, mod, true, data);

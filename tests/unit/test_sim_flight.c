@@ -207,11 +207,180 @@ test_hop_pointers(void **state)
 	assert_int_equal(r->in1.n, 0);
 }
 
+/* ---- Without time ---- */
+
+/* The same fabric, instant, with h1 alone attached. */
+static int
+setup_instant(void **state)
+{
+	struct model_options o = { .seed = 1, .instant = true };
+	struct model_client_events ev = { .receive = on_receive };
+	struct rig *r;
+
+	setup(state);
+	r = *state;
+	model_free(r->m);
+	r->m = model_new(r->loop, r->net, &o);
+	ev.arg = &r->in1;
+	r->c1 = model_attach(r->m, H1, 1, &ev);
+	ev.arg = &r->in2;
+	r->c2 = model_attach(r->m, H2, 1, &ev);
+	return 0;
+}
+
+static void
+test_instant(void **state)
+{
+	struct rig *r = *state;
+	static const char *const paths[] = { "124", "", "1", "12", "124" };
+	monotime now = loop_now(r->loop);
+
+	/* Far or near: what is sent first lands first, and no time passes. */
+	for (unsigned i = 0; i < 5; i++)
+		send_from(r, r->c1, &(struct ask){ .path = paths[i], .attr = ATTR_NODE_INFO });
+	assert_int_equal(r->in1.n, 0);
+	loop_run_until(r->loop, now, NULL);
+	assert_int_equal(loop_now(r->loop), now);
+	assert_int_equal(r->in1.n, 5);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(r->in1.smp[i].h.tid, i + 1);
+	/* A delay is time: the one behind it overtakes. */
+	model_delay(r->m, A, MSEC(3));
+	r->in1.n = 0;
+	send_from(r, r->c1, &(struct ask){ .path = "1", .attr = ATTR_NODE_INFO });
+	send_from(r, r->c1, &(struct ask){ .path = "12", .attr = ATTR_NODE_INFO });
+	run(r, MSEC(3) - 1);
+	assert_int_equal(r->in1.n, 1);
+	assert_int_equal(r->in1.smp[0].h.tid, 7);
+	run(r, 1);
+	assert_int_equal(r->in1.n, 2);
+	/* And so is training. */
+	model_delay(r->m, A, 0);
+	model_link_set(r->m, A, 1, false);
+	model_link_set(r->m, A, 1, true);
+	run(r, MSEC(1) - 1);
+	assert_false(model_link_is_up(r->m, H1, 1));
+	run(r, 1);
+	assert_true(model_link_is_up(r->m, H1, 1));
+}
+
+struct pinger {
+	struct model_client *c;		/* asks again as soon as it is answered */
+	struct model_mad ask;		/* what it asks */
+	unsigned answers;		/* so far */
+};
+
+static void
+on_ping(void *arg, const struct model_mad *mad)
+{
+	struct pinger *p = arg;
+
+	(void)mad;
+	p->answers++;
+	model_send(p->c, &p->ask);
+}
+
+static void
+set_flag(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/* Who asks without end leaves the loop to others, one turn after the other. */
+static void
+test_turns(void **state)
+{
+	struct rig *r = *state;
+	struct pinger p = { .ask = { .lid = LID_PERMISSIVE } };
+	struct model_client_events ev = { .receive = on_ping, .arg = &p };
+	struct smp s = {
+		.h = { .base_version = 1, .class_version = 1, .method = MAD_GET,
+		       .attr_id = ATTR_NODE_INFO, .mgmt_class = MAD_CLASS_SUBN_DIRECT },
+		.dr_slid = LID_PERMISSIVE, .dr_dlid = LID_PERMISSIVE, .hop_count = 1,
+		.path = { 0, 1 },
+	};
+	struct loop_timer *t;
+	bool flag = false;
+
+	model_detach(r->c1);
+	p.c = model_attach(r->m, H1, 1, &ev);
+	smp_encode(&s, p.ask.mad);
+	for (unsigned i = 0; i < 64; i++)
+		model_send(p.c, &p.ask);
+	t = loop_timer_new(r->loop, set_flag, &flag);
+	loop_timer_set(t, 0);
+	assert_true(loop_run_until(r->loop, SEC(1), &flag));
+	assert_int_equal(p.answers, 64);
+	flag = false;
+	loop_timer_set(t, 0);
+	assert_true(loop_run_until(r->loop, SEC(1), &flag));
+	assert_int_equal(p.answers, 128);
+	loop_timer_free(t);
+	/* Freed with MADs under way. */
+}
+
+/* ---- Changes of a port ---- */
+
+struct change {
+	struct rig *rig;	/* whose h2 it is */
+	unsigned n;		/* times it was told */
+	unsigned mads;		/* that h1 had got when it was told last */
+};
+
+static void
+on_changed(void *arg)
+{
+	struct change *c = arg;
+
+	c->n++;
+	c->mads = c->rig->in1.n;
+}
+
+static void
+test_changed(void **state)
+{
+	struct rig *r = *state;
+	struct change c = { .rig = r, .mads = 99 };
+	struct model_client_events ev = { .changed = on_changed, .arg = &c };
+	uint8_t data[SMP_DATA_SIZE] = { 0xff, 0xff, 0x80, 0x01 };
+
+	model_detach(r->c2);
+	r->c2 = model_attach(r->m, H2, 1, &ev);
+	get_port(r, "124", 1);
+	give_lid(r, "12", 0, 4);
+	assert_int_equal(c.n, 0);
+	give_lid(r, "124", 0, 2);
+	assert_int_equal(c.n, 1);
+	assert_int_equal(c.mads, 0);		/* before the answer */
+	must(ask(r, (struct ask){ .path = "124", .method = MAD_SET, .attr = ATTR_P_KEY_TABLE,
+				  .data = data }));
+	must(ask(r, (struct ask){ .path = "124", .method = MAD_SET, .attr = ATTR_GUID_INFO,
+				  .data = data }));
+	assert_int_equal(c.n, 3);
+	/* Refused, and so not changed. */
+	assert_int_equal(ask(r, (struct ask){ .path = "124", .method = MAD_SET, .data = data,
+					      .mod = 9, .attr = ATTR_P_KEY_TABLE })->h.status,
+			 MAD_STATUS_BAD_FIELD);
+	assert_int_equal(c.n, 3);
+	/* Never inside a call. */
+	model_link_set(r->m, B, 4, false);
+	model_set_issm(r->c2, true);
+	assert_int_equal(c.n, 3);
+	run(r, USEC(1));
+	assert_int_equal(c.n, 5);
+	model_set_port_guid(r->m, H2, 1, 0x99);
+	run(r, USEC(1));
+	assert_int_equal(c.n, 6);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_tap), TEST(test_log), TEST(test_combined), TEST(test_hop_pointers),
+		cmocka_unit_test_setup_teardown(test_instant, setup_instant, teardown),
+		cmocka_unit_test_setup_teardown(test_turns, setup_instant, teardown),
+		TEST(test_changed),
 	};
 
 	alarm(60);
