@@ -11,6 +11,7 @@ sim_src := \
 	sim/generate_graph.c \
 	sim/generate_grid.c \
 	sim/generate_tree.c \
+	sim/host.c \
 	sim/kernel.c \
 	sim/kernel_reg.c \
 	sim/kernel_sent.c \
@@ -19,18 +20,22 @@ sim_src := \
 	sim/names.c \
 	sim/pma.c \
 	sim/rng.c \
+	sim/scratch.c \
 	sim/script.c \
+	sim/server.c \
 	sim/sim.c \
 	sim/sma.c \
 	sim/sma_ar.c \
 	sim/sma_port.c \
+	sim/sysfs.c \
 	sim/trap.c \
+	sim/umad_file.c \
 	sim/watch.c \
 	sim/way.c \
 	sim/words.c \
 	sim/wrong.c \
 	sim/wrong_routes.c
-sim_public := sim/direct.h sim/generate.h sim/model.h sim/sim.h
+sim_public := sim/direct.h sim/generate.h sim/model.h sim/server.h sim/sim.h
 sim_pkgs :=
 
 programs += weftsim
