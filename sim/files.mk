@@ -1,4 +1,6 @@
 sim_src := \
+	sim/ar.c \
+	sim/ar_options.c \
 	sim/command.c \
 	sim/command_fault.c \
 	sim/command_other.c \
@@ -35,7 +37,7 @@ sim_src := \
 	sim/words.c \
 	sim/wrong.c \
 	sim/wrong_routes.c
-sim_public := sim/direct.h sim/generate.h sim/model.h sim/server.h sim/sim.h
+sim_public := sim/ar.h sim/direct.h sim/generate.h sim/model.h sim/server.h sim/sim.h
 sim_pkgs :=
 
 programs += weftsim

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "sim/counters.h"
-#include "sim/model_impl.h"
+#include "sim/ar_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -132,6 +132,7 @@ init_node(const struct model *m, struct sim_node *n)
 {
 	for (unsigned p = n->type == NODE_SWITCH ? 0 : 1; p <= n->nports; p++)
 		init_port(m, n, p);
+	ar_reset(n);
 	n->sl2vl = NULL;
 	n->mft = NULL;
 	n->lft_len = 0;
@@ -199,6 +200,7 @@ model_new(struct loop *l, const struct ibnet *net, const struct model_options *o
 	m->quiet = true;
 	for (uint32_t i = 0; i < net->nnodes; i++)
 		build_node(m, i);
+	ar_init(m);
 	for (uint32_t i = 0; i < net->nnodes; i++)
 		for (unsigned p = 1; p <= m->nodes[i].nports; p++)
 			model_link_trained(m, i, p);
@@ -215,6 +217,7 @@ model_free(struct model *m)
 		return;
 	for (uint32_t i = 0; i < m->net->nnodes; i++) {
 		mem_free(m->nodes[i].lft);
+		ar_free(&m->nodes[i]);
 		counters_free(m, i);
 		for (unsigned k = 0; k <= m->nodes[i].nports; k++)
 			if ((p = &m->nodes[i].ports[k])->client)

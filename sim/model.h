@@ -21,6 +21,7 @@
  */
 struct model;
 struct model_client;
+struct ar_options;
 
 struct model_options {
 	uint64_t seed;		/* of lost MADs */
@@ -31,6 +32,8 @@ struct model_options {
 	monotime train_time;	/* until a link that went down is up again; 0: 1 ms */
 	uint8_t mtu_cap;	/* MTU code of all ports; 0: 4096 bytes */
 	uint8_t vl_cap;		/* VL code of all external ports; 0: VL 0-7 */
+	const struct ar_options *ar;	/* of switches of the vendor (sim/ar.h), copied; NULL:
+					 * none routes adaptively */
 };
 
 /* Trains the links that are cabled (before this returns, without traps) and hands each end port

@@ -70,6 +70,7 @@ struct sim_node {
 	uint8_t silence;		/* enum model_silence */
 	uint8_t lie_port;		/* LocalPortNum to tell, 0 = the right one */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
+	struct ar_switch *ar;	/* NULL: it does not route adaptively; ar.c */
 	struct counters *counters;	/* NULL until something counts, from malloc; counters.c */
 };
 
@@ -170,6 +171,15 @@ end_port(struct sim_node *n, unsigned port)
 	return &n->ports[n->type == NODE_SWITCH ? 0 : port];
 }
 
+/* The port towards a LID by the plain LFT, 0 if there is none. */
+static inline unsigned
+plain_port(const struct sim_node *n, uint16_t lid)
+{
+	if (lid > n->sw.linear_fdb_top || lid >= n->lft_len || n->lft[lid] > n->nports)
+		return 0;
+	return n->lft[lid];
+}
+
 /* model.c */
 void
 model_link_down(struct model *m, uint32_t node, unsigned port);	/* and let it train again */
@@ -188,6 +198,7 @@ struct place {
 struct packet {
 	uint16_t slid, dlid;	/* from and to */
 	uint8_t sl;		/* service level of data, or SL_NONE */
+	bool reliable;		/* data of a connection, not a datagram */
 	bool data;		/* it needs ACTIVE links and a lane; SMPs do not */
 	struct model *counts;	/* the ports that data pass count them here; NULL: they do not */
 };

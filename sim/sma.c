@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/model.h"
-#include "sim/model_impl.h"
+#include "sim/ar_impl.h"
 
 /*
  * The subnet management agent of a simulated device: one function an attribute, found by a table.
@@ -87,6 +87,8 @@ do_linear_fdb(const struct sma_request *r)
 		return MAD_STATUS_BAD_FIELD;
 	if (r->set && !(n->keep & MODEL_KEEP_LFT))
 		model_lft_set(n, r->mod, r->data);
+	if (r->set)
+		ar_lft_written(n);
 	if ((r->mod + 1) * LFT_BLOCK_LEN <= n->lft_len)
 		memcpy(r->data, n->lft + r->mod * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
 	else

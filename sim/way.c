@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/ar.h"
 #include "sim/counters.h"
 #include "sim/model_impl.h"
 #include "sm/base/error.h"
@@ -42,6 +43,17 @@ lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
 	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
 }
 
+static unsigned
+adaptive(const struct model *m, const struct place *at, const struct packet *k)
+{
+	struct ar_packet p = {
+		.slid = k->slid, .dlid = k->dlid, .sl = k->sl,
+		.transport = !k->data ? 0 : k->reliable ? AR_RC : AR_UD,
+	};
+
+	return ar_forward(m, at->node, at->port, &p);
+}
+
 /* The port towards a packet's destination, 0 if there is none. */
 static unsigned
 forward(const struct model *m, const struct place *at, const struct packet *k)
@@ -50,9 +62,7 @@ forward(const struct model *m, const struct place *at, const struct packet *k)
 
 	if (n->type != NODE_SWITCH)
 		return at->hops ? 0 : at->port;
-	if (k->dlid > n->sw.linear_fdb_top || k->dlid >= n->lft_len)
-		return 0;
-	return n->lft[k->dlid] > n->nports ? 0 : n->lft[k->dlid];
+	return n->ar ? adaptive(m, at, k) : plain_port(n, k->dlid);
 }
 
 static bool
@@ -122,7 +132,7 @@ way_by_lid(const struct model *m, const struct packet *k, struct place *at)
 int
 model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end)
 {
-	struct packet k = { .dlid = dlid, .sl = SL_NONE, .data = true };
+	struct packet k = { .dlid = dlid, .sl = SL_NONE, .reliable = true, .data = true };
 	struct place at = { node, port, 0 };
 	int hops = way_by_lid(m, &k, &at);
 

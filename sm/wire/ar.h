@@ -74,8 +74,12 @@ struct ar_layout {
 	bool copy_zero_unused;		/* a copy element of zeros is none; else it names group 0 */
 };
 
-/* plft at 16, group table at 24, flags at 31, force bit 7, SubGrpsActive zero-based, GroupTableCap
- * and the rest as above with true: what reads most naturally. */
+/* What reads most naturally: SubGrpsActive is zero-based, GroupTableCap counts. */
+#define AR_LAYOUT_DEFAULT { \
+	.lft_plft_shift = 16, .group_plft_shift = 16, .group_table_shift = 24, \
+	.gen_plft_shift = 16, .calc_bit = 31, .copy_direction_bit = 31, .hbf_global_bit = 31, \
+	.force_bit = 7, .copy_first_first = true, .copy_zero_unused = true, \
+}
 extern const struct ar_layout ar_layout_default;
 /* Change what "lft_plft_shift=16,sub_groups=count,..." names; a shift is 12..24, a flag's bit
  * 12..31. `plft_shift` names the three at once. On error *l is as it was. */

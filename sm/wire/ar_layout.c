@@ -15,18 +15,7 @@
 #define BLOCK_MASK 0xfffu
 #define NAME_SIZE 32
 
-const struct ar_layout ar_layout_default = {
-	.lft_plft_shift = 16,
-	.group_plft_shift = 16,
-	.group_table_shift = 24,
-	.gen_plft_shift = 16,
-	.calc_bit = 31,
-	.copy_direction_bit = 31,
-	.hbf_global_bit = 31,
-	.force_bit = 7,
-	.copy_first_first = true,
-	.copy_zero_unused = true,
-};
+const struct ar_layout ar_layout_default = AR_LAYOUT_DEFAULT;
 
 struct choice {
 	const char *name;	/* in the text */
