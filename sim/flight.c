@@ -177,6 +177,72 @@ find_way(struct model *m, struct flight *f, struct place *at)
 	return way_by_lid(m, &k, at) >= 0;
 }
 
+struct copies {
+	struct model *m;	/* the fabric */
+	const struct flight *f;	/* what is copied */
+	struct place first;	/* where the first of them ends */
+	unsigned n;		/* made */
+};
+
+static void
+copy_to(void *arg, const struct place *end)
+{
+	struct copies *c = arg;
+	struct flight *f;
+
+	if (dropped(c->m, end->node))
+		return;
+	f = flight_new(c->m, FLIGHT_ARRIVE, end->node, end->port);
+	f->gmp = true;
+	f->slid = c->f->slid;
+	f->dlid = c->f->dlid;
+	f->pkey = c->f->pkey;
+	f->mad = c->f->mad;
+	land_at(c->m, f, end, 0);
+	if (!c->n++)
+		c->first = *end;
+}
+
+/* A copy for each port that the multicast LID leads to; false: for none. */
+static bool
+multiply(struct model *m, struct flight *f, struct place *at)
+{
+	struct packet k = {
+		.slid = f->slid, .dlid = f->dlid, .sl = f->mad.sl, .data = true, .counts = m,
+	};
+	struct copies c = { .m = m, .f = f, .first = *at };
+
+	way_by_mlid(m, &k, at, copy_to, &c);
+	*at = c.first;
+	return c.n > 0;
+}
+
+static bool
+is_multicast(const struct flight *f)
+{
+	return f->gmp && f->dlid >= MLID_MIN && f->dlid != LID_PERMISSIVE;
+}
+
+/* Is there a way? The flight lands at its end, or copies of it do. */
+static bool
+launch(struct model *m, struct flight *f, struct place *at, monotime wait)
+{
+	uint32_t node = at->node;
+
+	if (dropped(m, node) || (f->gmp && !(f->pkey & 0x7fff)))
+		return false;
+	if (is_multicast(f)) {
+		if (!multiply(m, f, at))
+			return false;
+		flight_end(m, f);
+		return true;
+	}
+	if (!find_way(m, f, at) || (at->node != node && dropped(m, at->node)))
+		return false;
+	land_at(m, f, at, wait);
+	return true;
+}
+
 /* From an end port, whose LID it bears: all but the addresses is in the flight. */
 static void
 set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t dlid,
@@ -191,14 +257,18 @@ set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_
 		watch_wire(f, wire);
 	f->slid = m->nodes[node].ports[port].info.lid;
 	f->dlid = dlid;
-	lost = dropped(m, node) || !find_way(m, f, &at) ||
-		(at.node != node && dropped(m, at.node));
+	lost = !launch(m, f, &at, wait);
 	if (m->tap)
 		watch_passage(m, f, wire, &from, &at, lost);
 	if (lost)
 		flight_lose(m, f);
-	else
-		land_at(m, f, &at, wait);
+}
+
+/* The P_Key at an index of a port's table; 0, which is invalid, beyond its end. */
+static uint16_t
+key_at(const struct model *m, uint32_t node, unsigned port, unsigned index)
+{
+	return index < model_pkeys(m, node, port) ? model_pkey(m, node, port, index) : 0;
 }
 
 /* What no port lets out. */
@@ -221,9 +291,10 @@ model_send(struct model_client *c, const struct model_mad *mad)
 	m->sent++;
 	f->gmp = mad->qp != 0;
 	f->dlid = mad->lid;
-	if (f->gmp)
+	if (f->gmp) {
 		f->mad = *mad;
-	else if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0) {
+		f->pkey = key_at(m, c->node, c->port, mad->pkey_index);
+	} else if (smp_decode(&f->smp, mad->mad, MAD_SIZE) < 0) {
 		send_malformed(c, f, mad);
 		return;
 	}
@@ -265,7 +336,7 @@ deliver(struct model *m, struct flight *f)
 static void
 turn_round(struct model *m, struct flight *f, monotime wait)
 {
-	f->kind = FLIGHT_DELIVER;
+	f->kind = f->gmp ? FLIGHT_ARRIVE : FLIGHT_DELIVER;
 	set_out(m, f, f->node, m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port, f->slid, wait);
 }
 
@@ -317,13 +388,46 @@ is_for_client(const struct smp *s)
 		(s->h.method != MAD_GET && s->h.method != MAD_SET);
 }
 
+/* The place in a port's table of the first P_Key that matches, but not limited to limited; -1. */
+static int
+find_key(const struct model *m, uint32_t node, unsigned port, uint16_t key)
+{
+	unsigned n = model_pkeys(m, node, port);
+
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t own = model_pkey(m, node, port, i);
+
+		if (!((own ^ key) & 0x7fff) && (own | key) & 0x8000)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* The receiver learns the index of its own P_Key (IBA volume 1, 10.9.2); without one, nothing. */
+static bool
+takes_key(struct model *m, struct flight *f)
+{
+	unsigned port = m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port;
+	struct portinfo *i = &m->nodes[f->node].ports[port].info;
+	int index = find_key(m, f->node, port, f->pkey);
+
+	if (index >= 0) {
+		f->mad.pkey_index = (uint16_t)index;
+		f->pkey = model_pkey(m, f->node, port, (unsigned)index);
+		return true;
+	}
+	if (i->p_key_violations < 0xffff)
+		i->p_key_violations++;
+	return false;
+}
+
 /* GMPs that a device answers itself, whoever is attached: performance management. */
 static bool
 answer_gmp(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
 
-	if (f->mad.mad[1] != MAD_CLASS_PERF || f->mad.mad[3] & MAD_RESPONSE)
+	if (f->mad.mad[1] != MAD_CLASS_PERF || f->mad.mad[3] & MAD_RESPONSE || is_multicast(f))
 		return false;
 	if (n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->port, f->mad.mad))
 		turn_round(m, f, n->delay);
@@ -333,13 +437,21 @@ answer_gmp(struct model *m, struct flight *f)
 }
 
 static void
+arrive_gmp(struct model *m, struct flight *f)
+{
+	if (!takes_key(m, f))
+		flight_lose(m, f);
+	else if (!answer_gmp(m, f))
+		deliver(m, f);
+}
+
+static void
 arrive(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
 
 	if (f->gmp) {
-		if (!answer_gmp(m, f))
-			deliver(m, f);
+		arrive_gmp(m, f);
 		return;
 	}
 	if (!(f->smp.h.method & MAD_RESPONSE)) {

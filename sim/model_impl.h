@@ -89,6 +89,7 @@ struct flight {
 	uint32_t node;		/* where */
 	uint32_t tid;		/* FLIGHT_TRAP: of the trap */
 	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
+	uint16_t pkey;		/* of a GMP */
 	uint8_t kind;		/* enum flight_kind */
 	uint8_t port;		/* where: port of arrival; FLIGHT_TRAP: slot */
 	bool gmp;		/* `mad` holds a GMP, else `smp` an SMP */
@@ -130,7 +131,7 @@ struct model {
 	struct rng rng;			/* decides what is lost */
 	struct loop_timer *timer;	/* for the first flight */
 	struct loop_timer *turn_timer;	/* for the next turn of the queue */
-	struct flight *first, **last;	/* the queue of an instant model, and where it is extended */
+	struct flight *first, **last;	/* the queue of an instant model, and where it grows */
 	uint64_t turn;			/* of the queue, counted */
 	struct due *heap;		/* nheap flights, the first to end on top; flight.c */
 	struct flight *spare;		/* flights to be used again */

@@ -373,6 +373,178 @@ test_changed(void **state)
 	assert_int_equal(c.n, 6);
 }
 
+/* ---- GMPs ---- */
+
+struct gmps {
+	struct model_mad mad[4];	/* what came */
+	unsigned n;			/* how many */
+};
+
+static void
+on_gmp(void *arg, const struct model_mad *mad)
+{
+	struct gmps *g = arg;
+
+	assert_true(g->n < 4);
+	g->mad[g->n++] = *mad;
+}
+
+/* All links ACTIVE, LIDs given; all end ports get GMPs. */
+static void
+activate(struct rig *r, struct gmps g[4])
+{
+	static const struct { const char *path; unsigned port; } ends[] = {
+		{ "", 1 }, { "1", 1 }, { "1", 2 }, { "12", 1 }, { "12", 4 }, { "124", 1 },
+		{ "1", 3 }, { "12", 2 },
+	};
+	static const uint32_t nodes[] = { A, B, H1, H2 };
+
+	bring_up(r);
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(set_state(r, ends[i % 8].path, ends[i % 8].port,
+					   i < 8 ? PORT_ARMED : PORT_ACTIVE), 0);
+	model_detach(r->c1);
+	model_detach(r->c2);
+	for (unsigned i = 0; i < 4; i++) {
+		struct model_client_events ev = { .receive = on_gmp, .arg = &g[nodes[i]] };
+		struct model_client *c = model_attach(r->m, nodes[i], nodes[i] >= H1, &ev);
+
+		assert_non_null(c);
+		if (nodes[i] == H1)
+			r->c1 = c;
+		else if (nodes[i] == H2)
+			r->c2 = c;
+	}
+}
+
+static void
+send_gmp(struct rig *r, uint16_t lid, uint8_t sl, uint16_t pkey_index)
+{
+	struct model_mad mad = {
+		.mad = { 1, 0x32, 1, MAD_SEND }, .lid = lid, .qp = 1, .sl = sl,
+		.pkey_index = pkey_index,
+	};
+
+	model_send(r->c1, &mad);
+	run(r, USEC(100));
+}
+
+/* By directed route from h1, whatever is attached there now. */
+static void
+set_table(struct rig *r, const char *path, uint16_t attr, uint32_t mod, const uint8_t *data)
+{
+	send_from(r, r->c1, &(struct ask){ .path = path, .method = MAD_SET, .attr = attr,
+					   .mod = mod, .data = data });
+	run(r, USEC(100));
+}
+
+static void
+test_pkeys(void **state)
+{
+	struct rig *r = *state;
+	/* h1: full in 1 and 2, limited in 3; h2: limited in 1 and 3, and full in 2 at the end. */
+	static const uint8_t keys1[SMP_DATA_SIZE] = { 0xff, 0xff, 0x80, 1, 0x80, 2, 0, 3 };
+	static const uint8_t keys2[SMP_DATA_SIZE] = { 0, 3, 0x7f, 0xff, 0, 1, [62] = 0x80, 2 };
+	struct gmps g[4] = { { .n = 0 } };
+
+	activate(r, g);
+	send_gmp(r, 2, 5, 0);
+	assert_int_equal(g[H2].n, 1);
+	assert_int_equal(g[H2].mad[0].lid, 1);
+	assert_int_equal(g[H2].mad[0].sl, 5);
+	assert_int_equal(g[H2].mad[0].qp, 1);
+	assert_int_equal(g[H2].mad[0].pkey_index, 0);
+	set_table(r, "", ATTR_P_KEY_TABLE, 0, keys1);
+	set_table(r, "124", ATTR_P_KEY_TABLE, 0, keys2);
+	g[H2].n = 0;
+	send_gmp(r, 2, 0, 0);
+	send_gmp(r, 2, 0, 1);
+	send_gmp(r, 2, 0, 2);
+	assert_int_equal(g[H2].n, 3);
+	assert_int_equal(g[H2].mad[0].pkey_index, 1);
+	assert_int_equal(g[H2].mad[1].pkey_index, 2);
+	assert_int_equal(g[H2].mad[2].pkey_index, 31);
+	assert_int_equal(model_portinfo(r->m, H2, 1)->p_key_violations, 0);
+	/* Limited to limited; and what the sender has not got does not set out. */
+	send_gmp(r, 2, 0, 3);
+	assert_int_equal(g[H2].n, 3);
+	assert_int_equal(model_portinfo(r->m, H2, 1)->p_key_violations, 1);
+	send_gmp(r, 2, 0, 4);
+	send_gmp(r, 2, 0, 999);
+	assert_int_equal(g[H2].n, 3);
+	assert_int_equal(model_portinfo(r->m, H2, 1)->p_key_violations, 1);
+}
+
+static void
+test_multicast(void **state)
+{
+	struct rig *r = *state;
+	/* MLID 0xc001 is entry 1 of block 0: A 0, 1, 2; B 1, 4. */
+	uint8_t at_a[SMP_DATA_SIZE] = { [3] = 7 }, at_b[SMP_DATA_SIZE] = { [3] = 0x12 };
+	struct gmps g[4] = { { .n = 0 } };
+	struct seen s = { .n = 0 };
+
+	activate(r, g);
+	send_gmp(r, 0xc001, 0, 0);
+	assert_int_equal(g[H2].n + g[A].n + g[B].n + g[H1].n, 0);
+	set_table(r, "1", ATTR_MULTICAST_FDB, 0, at_a);
+	set_table(r, "12", ATTR_MULTICAST_FDB, 0, at_b);
+	g[H1].n = 0;
+	model_tap(r->m, on_tap, &s);
+	send_gmp(r, 0xc001, 3, 0);
+	assert_int_equal(g[A].n, 1);
+	assert_int_equal(g[B].n, 0);
+	assert_int_equal(g[H2].n, 1);
+	assert_int_equal(g[H1].n, 0);		/* not back out of the port it came by */
+	assert_int_equal(g[H2].mad[0].lid, 1);
+	assert_int_equal(g[H2].mad[0].sl, 3);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.p[0].dlid, 0xc001);
+	assert_false(s.p[0].lost);
+	send_gmp(r, 0xc002, 0, 0);
+	send_gmp(r, 0xfffe, 0, 0);
+	assert_int_equal(s.n, 3);
+	assert_true(s.p[1].lost);
+	model_tap(r->m, NULL, NULL);
+	/* Tables with a loop over both cables: packets end some time. */
+	at_a[3] = 0x0c;
+	at_b[3] = 0x06;
+	set_table(r, "1", ATTR_MULTICAST_FDB, 0, at_a);
+	set_table(r, "12", ATTR_MULTICAST_FDB, 0, at_b);
+	send_gmp(r, 0xc001, 0, 0);
+	assert_int_equal(g[H2].n, 1);
+}
+
+static void
+test_lanes(void **state)
+{
+	struct rig *r = *state;
+	/* SL 0 and 2 to VL 0, SL 1 and 3 nowhere. */
+	static const uint8_t map[SMP_DATA_SIZE] = { 0x0f, 0x0f };
+	struct gmps g[4] = { { .n = 0 } };
+
+	activate(r, g);
+	set_table(r, "1", ATTR_SL_TO_VL, 1 << 8 | 2, map);
+	send_gmp(r, 2, 0, 0);
+	send_gmp(r, 2, 1, 0);
+	send_gmp(r, 2, 2, 0);
+	send_gmp(r, 2, 3, 0);
+	assert_int_equal(g[H2].n, 2);
+	assert_int_equal(g[H2].mad[1].sl, 2);
+	send_gmp(r, 3, 1, 0);
+	assert_int_equal(g[A].n, 1);		/* it does not go that way */
+	/* The host's own table. */
+	set_table(r, "", ATTR_SL_TO_VL, 0, map);
+	send_gmp(r, 3, 1, 0);
+	assert_int_equal(g[A].n, 1);
+	/* A link that is not ACTIVE. */
+	model_link_set(r->m, B, 4, false);
+	model_link_set(r->m, B, 4, true);
+	run(r, MSEC(2));
+	send_gmp(r, 2, 0, 0);
+	assert_int_equal(g[H2].n, 2);
+}
+
 int
 main(void)
 {
@@ -380,7 +552,7 @@ main(void)
 		TEST(test_tap), TEST(test_log), TEST(test_combined), TEST(test_hop_pointers),
 		cmocka_unit_test_setup_teardown(test_instant, setup_instant, teardown),
 		cmocka_unit_test_setup_teardown(test_turns, setup_instant, teardown),
-		TEST(test_changed),
+		TEST(test_changed), TEST(test_pkeys), TEST(test_multicast), TEST(test_lanes),
 	};
 
 	alarm(60);
