@@ -15,7 +15,7 @@ V ?=
 libs := base wire conf store text fabric port core ctl routing sim
 include sm/base/files.mk sm/wire/files.mk sm/conf/files.mk sm/store/files.mk sm/text/files.mk
 include sm/fabric/files.mk sm/port/files.mk sm/core/files.mk sm/ctl/files.mk
-include routing/files.mk cli/files.mk sim/files.mk
+include routing/files.mk cli/files.mk sim/files.mk sim/preload/files.mk
 include tests/files.mk
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
@@ -31,7 +31,8 @@ pkgs := $(sort $(foreach l,$(libs) cli,$($(l)_pkgs)))
 # Deferred, so that `make deps` and `make help` work before the packages are there.
 pkg_cflags = $(eval pkg_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs)))$(pkg_cflags)
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(sort $(foreach l,$(1),$($(l)_pkgs)))) $(foreach l,$(1),$($(l)_ldlibs))
-cflags = -std=c11 -D_GNU_SOURCE -I. $(OPT) -g -pthread -fPIC $(warn) $(san_$(SAN)) $(pkg_cflags) $(CFLAGS)
+cflags = -std=c11 -D_GNU_SOURCE -I. $(OPT) -g -pthread -fPIC $(warn) $(san_$(SAN)) $(pkg_cflags) $(CFLAGS) \
+	$(preload_flags)
 ldflags = -pthread $(san_ld_$(SAN)) $(LDFLAGS)
 q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' "$(1)" "$(2)")
@@ -40,7 +41,7 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib = $(patsubst %,$(BUILD)/lib%.a,$(1))
 
 all: programs
-programs: $(programs:%=$(BUILD)/%)
+programs: $(programs:%=$(BUILD)/%) $(BUILD)/$(preload_lib)
 
 $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
@@ -73,6 +74,8 @@ install: programs
 		share/man/man1 share/man/man5 share/man/man8 share/bash-completion/completions)
 	install -d $(DESTDIR)$(SYSCONFDIR)/weft
 	install -m 755 $(BUILD)/weftd $(DESTDIR)$(PREFIX)/sbin/
+	install -d $(DESTDIR)$(PREFIX)/lib/weft
+	install -m 755 $(BUILD)/$(preload_lib) $(DESTDIR)$(PREFIX)/lib/weft/
 	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd,$(programs))) $(DESTDIR)$(PREFIX)/bin/
 	for n in 1 5 8; do for f in docs/*.$$n; do [ ! -e $$f ] || \
 		install -m 644 $$f $(DESTDIR)$(PREFIX)/share/man/man$$n/ || exit 1; done; done

@@ -37,7 +37,7 @@ test-programs: $(addprefix $(BUILD)/,$(test_programs) $(bench_programs) madcount
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)
 fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)
 # Everything compiled, nothing linked: what a second compiler has to say.
-objects: $(call obj,$(sort $(foreach l,$(libs),$($(l)_src)) \
+objects: $(call obj,$(sort $(preload_src) $(foreach l,$(libs),$($(l)_src)) \
 	$(foreach p,$(programs) $(test_programs),$($(p)_main))))
 unit: $(unit_tests:%=$(BUILD)/%)
 	@for t in $^; do echo "== $$t"; $$t || exit 1; done

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_PRELOAD_UMAD_H
+#define SIM_PRELOAD_UMAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Open umad files, as drivers/infiniband/core/user_mad.c has them. Functions return what the system
+ * call would, and set errno.
+ */
+struct umad;
+
+/* Open umadN: fills *u and gives the descriptor that the program sees. */
+int
+umad_open(struct umad **u, unsigned index, int flags);
+/* Open issmN: an ordinary descriptor. */
+int
+umad_open_issm(unsigned index, int flags);
+
+/* References: one a descriptor of the program, one a call that runs. */
+bool
+umad_hold(struct umad *u);	/* false: it is being closed */
+void
+umad_drop(struct umad *u);
+/* In a child of fork(): so many descriptors have it. */
+void
+umad_set_references(struct umad *u, unsigned n);
+
+/* `fd` is the descriptor that the program used. */
+ssize_t
+umad_read(struct umad *u, int fd, void *buf, size_t size);
+ssize_t
+umad_write(struct umad *u, int fd, const void *buf, size_t size);
+/* ENOTTY: none of this device's. */
+int
+umad_ioctl(struct umad *u, unsigned long request, void *arg);
+
+/* Files in use, for those who must look at all of them: 0 .. UMAD_FILES - 1, NULL for unused. */
+#define UMAD_FILES 256
+struct umad *
+umad_file(unsigned i);
+void
+umad_after_fork(void);
+
+#endif
