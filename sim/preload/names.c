@@ -322,6 +322,28 @@ eaccess(const char *path, int mode)
 	return euidaccess(path, mode);
 }
 
+/* ls asks for these of everything it shows. */
+#define DEFINE_GETXATTR(fn) \
+	EXPORT ssize_t \
+	fn(const char *path, const char *name, void *value, size_t size) \
+	{ \
+		struct path p; \
+		return path_map(&p, AT_FDCWD, path) < 0 ? -1 : REAL(fn)(p.name, name, value, size); \
+	}
+
+#define DEFINE_LISTXATTR(fn) \
+	EXPORT ssize_t \
+	fn(const char *path, char *list, size_t size) \
+	{ \
+		struct path p; \
+		return path_map(&p, AT_FDCWD, path) < 0 ? -1 : REAL(fn)(p.name, list, size); \
+	}
+
+DEFINE_GETXATTR(getxattr)
+DEFINE_GETXATTR(lgetxattr)
+DEFINE_LISTXATTR(listxattr)
+DEFINE_LISTXATTR(llistxattr)
+
 /* ---- links ---- */
 
 EXPORT ssize_t

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /*
@@ -22,6 +23,7 @@
 	X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) X(fstatat64) X(statx) \
 	X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) X(realpath) \
 	X(canonicalize_file_name) X(glob) X(glob64) X(chdir) \
+	X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
 	X(close) X(close_range) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
 	X(read) X(readv) X(write) X(writev) X(__read_chk) X(__readlink_chk) X(__readlinkat_chk) \
 	X(__realpath_chk)

@@ -429,14 +429,15 @@ ask(struct umad *u, const struct attach_request *q, int fd, struct attach_reply 
 
 /* ---- which requests are outstanding ---- */
 
+/* Programs count their TIDs up, so the low bits alone keep those that are under way apart. */
 static _Atomic(uint16_t) *
 counter(struct umad *u, uint32_t id, const uint8_t *mad)
 {
-	uint32_t h = get_u32(mad + AT_TID_LOW);
+	const uint8_t *tid = mad + AT_TID_LOW;
+	uint32_t h = (uint32_t)tid[0] << 24 | (uint32_t)tid[1] << 16 | (uint32_t)tid[2] << 8 | tid[3];
 
-	h ^= (uint32_t)mad[AT_CLASS] << 24 ^ id << 16;
-	h *= 0x9e3779b1u;
-	return &u->own->sent[(h >> 16 ^ h) & (HASH_SIZE - 1)];
+	h += mad[AT_CLASS] * 2657u + id * 5471u;
+	return &u->own->sent[h & (HASH_SIZE - 1)];
 }
 
 static bool
