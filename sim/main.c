@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "sim/cmd.h"
 #include "sm/base/text.h"
 #include "sm/base/version.h"
@@ -12,6 +14,10 @@ static const struct command {
 	int (*run)(int argc, char **argv);	/* returns the exit status */
 	const char *help;			/* one line */
 } commands[] = {
+	{ "run", cmd_run, "simulate a fabric and run a program on a host of it" },
+	{ "serve", cmd_serve, "simulate a fabric that programs attach to" },
+	{ "exec", cmd_exec, "run a program on a host of a served fabric" },
+	{ "ctl", cmd_ctl, "look into a served fabric and change it" },
 	{ "generate", cmd_generate, "print a fabric by recipe as ibnetdiscover text" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -21,6 +27,30 @@ cmd_complain(const char *what, const char *detail)
 {
 	fprintf(stderr, "weftsim: %s%s%s\n", what, detail ? ": " : "", detail ? detail : "");
 	return 2;
+}
+
+int
+cmd_fail(const struct error *e, int status)
+{
+	fprintf(stderr, "weftsim: %s\n", e->text);
+	return status;
+}
+
+/* A path that does not fit is cut, and then found by nobody: the environment's fault. */
+const char *
+cmd_socket(char buf[CMD_PATH_SIZE])
+{
+	const char *set = getenv("WEFTSIM_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (set && *set)
+		snprintf(buf, CMD_PATH_SIZE, "%s", set);
+	else if (!getuid())
+		snprintf(buf, CMD_PATH_SIZE, "/run/weft/weftsim.sock");
+	else if (runtime && *runtime)
+		snprintf(buf, CMD_PATH_SIZE, "%s/weftsim.sock", runtime);
+	else
+		snprintf(buf, CMD_PATH_SIZE, "/tmp/weftsim-%u.sock", getuid());
+	return buf;
 }
 
 static int

@@ -6,7 +6,7 @@ set -eu
 # Build; tests and comparison; lint and fuzzing.
 packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
-	libjansson-dev libsqlite3-dev libsystemd-dev
+	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev
 	libcmocka-dev ibsim-utils infiniband-diags opensm python3
 	clang libclang-rt-14-dev mandoc"
 

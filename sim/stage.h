@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_STAGE_H
+#define SIM_STAGE_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include "sim/generate.h"
+#include "sim/server.h"
+#include "sim/sim.h"
+
+/* A simulation that programs attach to, with its options: what `weftsim serve` and `weftsim run`
+ * have in common. Private to the program. */
+struct stage_options {
+	const char *script;		/* file of timed commands, or NULL */
+	const char *log;		/* file for the event log, "-": standard output; or NULL */
+	bool latency;			/* MADs take time */
+	struct sim_options sim;		/* what the simulation is told */
+	struct generate_options recipe;	/* of a fabric that is no file */
+};
+
+struct stage {
+	struct loop *loop;		/* event loop */
+	struct sim *sim;		/* on it */
+	struct server *server;		/* programs attach to it */
+	FILE *log;			/* event log, or NULL */
+};
+
+/* Rows for getopt_long(), and what to do with their values. */
+#define STAGE_OPTIONS \
+	{ "latency", no_argument, NULL, 'L' }, \
+	{ "like-ibsim", no_argument, NULL, 'I' }, \
+	{ "log", required_argument, NULL, 'l' }, \
+	{ "script", required_argument, NULL, 'f' }, \
+	{ "seed", required_argument, NULL, 'S' }, \
+	{ "speed", required_argument, NULL, 'r' }
+extern const char stage_help[];
+/* False: `c` is none of these. *rc is 0, or CMD_USAGE when it has said what is wrong. */
+bool
+stage_option(struct stage_options *o, int c, const char *value, int *rc);
+
+/* Nothing is left open after an error. */
+int
+stage_open(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
+	   struct error *e);
+/* ERR_IO if the log or the capture could not be written. */
+int
+stage_close(struct stage *g, struct error *e);
+
+#endif
