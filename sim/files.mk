@@ -16,11 +16,13 @@ sim_src := \
 	sim/host.c \
 	sim/kernel.c \
 	sim/kernel_reg.c \
+	sim/kernel_rmpp.c \
 	sim/kernel_sent.c \
 	sim/kernel_tids.c \
 	sim/model.c \
 	sim/names.c \
 	sim/pma.c \
+	sim/rmpp.c \
 	sim/rng.c \
 	sim/scratch.c \
 	sim/script.c \

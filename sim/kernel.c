@@ -57,7 +57,8 @@ agent_for(const struct kernel_port *p, const uint8_t *mad)
 	return slot != MAP_NONE && k->agents[slot]->p == p ? k->agents[slot] : NULL;
 }
 
-/* A response ends the wait of the request that it is for. */
+/* A response ends the wait of the request that it is for. An agent that does RMPP itself gets all
+ * segments, the request may be over by then. */
 static bool
 end_wait(struct kernel_agent *a, const struct model_mad *m)
 {
@@ -65,7 +66,7 @@ end_wait(struct kernel_agent *a, const struct model_mad *m)
 
 	if (s)
 		kernel_sent_end(s);
-	return s != NULL;
+	return s || (!a->rmpp && kernel_is_rmpp(m->mad[1]) && rmpp_is_active(m->mad));
 }
 
 static void
@@ -77,12 +78,15 @@ on_receive(void *arg, const struct model_mad *m)
 		.data = m->mad, .len = MAD_SIZE, .lid = m->lid, .qpn = m->qp, .sl = m->sl,
 		.pkey_index = m->pkey_index,
 	};
+	uint8_t *whole = NULL;
 
-	if (!a || (kernel_is_response(m->mad) && !end_wait(a, m))) {
-		p->k->dropped++;
+	if (a && a->rmpp && rmpp_is_active(m->mad) && !(whole = kernel_rmpp_receive(a, m, &in)))
 		return;
-	}
-	a->ev.receive(a->ev.arg, &in);
+	if (a && (!kernel_is_response(m->mad) || end_wait(a, m)))
+		a->ev.receive(a->ev.arg, &in);
+	else
+		p->k->dropped++;
+	mem_free(whole);
 }
 
 static void
@@ -135,21 +139,35 @@ mark(const struct kernel_agent *a, uint8_t *mad)
 	mad[11] = (uint8_t)a->number;
 }
 
+/* What write() lets pass. */
+static bool
+may_send(const struct kernel_agent *a, const struct kernel_mad *m, bool rmpp)
+{
+	if (m->len < MAD_MIN || (a->reg.rmpp_version && !kernel_is_rmpp(m->data[1])))
+		return false;
+	return rmpp ? m->len >= rmpp_data_offset(m->data[1]) : m->len <= MAD_SIZE;
+}
+
 int
 kernel_send(struct kernel_agent *a, const struct kernel_mad *m)
 {
 	struct model_mad out = {
 		.lid = m->lid, .qp = a->reg.qp, .sl = m->sl, .pkey_index = m->pkey_index,
 	};
+	bool active = m->len >= MAD_MIN && kernel_is_rmpp(m->data[1]) && rmpp_is_active(m->data);
 
-	if (m->len < MAD_MIN || m->len > MAD_SIZE)
+	if (!may_send(a, m, active && a->rmpp))
 		return EINVAL;
-	if (a->reg.rmpp_version && !kernel_is_rmpp(m->data[1]))
-		return EINVAL;
-	memcpy(out.mad, m->data, m->len);
+	memcpy(out.mad, m->data, m->len < MAD_SIZE ? m->len : MAD_SIZE);
 	mark(a, out.mad);
-	if (kernel_sent_twice(a, m, out.mad))
+	if ((!active || a->rmpp) && kernel_sent_twice(a, m, out.mad))
 		return EINVAL;
+	if (active && a->rmpp) {
+		kernel_rmpp_send(a, m, out.mad);
+		return 0;
+	}
+	if (a->rmpp)
+		memset(out.mad + MAD_HEADER_SIZE, 0, RMPP_HEADER_SIZE);
 	if (m->timeout_ms)
 		kernel_sent_add(a, m, out.mad);
 	model_send(a->p->client, &out);
@@ -287,6 +305,7 @@ kernel_unregister(struct kernel_agent *a)
 		return;
 	kernel_reg_remove(a);
 	kernel_sent_end_all(a);
+	kernel_rmpp_end_all(a);
 	agent_unlist(a->p->k, a);
 	mem_free(a);
 }

@@ -3,12 +3,14 @@
 #define SIM_KERNEL_IMPL_H
 
 #include "sim/kernel.h"
+#include "sim/rmpp.h"
 #include "sm/base/list.h"
 #include "sm/base/map.h"
 
 /* What the files of the kernel share: kernel.c has the objects and what comes in, kernel_reg.c who
- * gets which request, kernel_sent.c what was sent and waits. */
+ * gets which request, kernel_sent.c what was sent and waits, kernel_rmpp.c long messages. */
 #define METHODS 128u
+#define RMPP_HEADER_SIZE 12u	/* behind the MAD header */
 
 /* A hash table from transaction ids to whatever begins with a struct tid_node. One id may be in it
  * several times. Zero-initialise; tids_free() frees the table, not what is in it. */
@@ -47,6 +49,7 @@ struct kernel_agent {
 	struct kernel_events ev;	/* whom it tells */
 	struct kernel_registration reg;	/* what it asked for */
 	struct tid_table sent;	/* struct kernel_sent */
+	struct tid_table gathers;	/* struct gather, messages that come in by RMPP */
 	uint32_t number;	/* upper half of its TIDs */
 	uint32_t slot;		/* its index in kernel.agents */
 	bool rmpp;		/* RMPP is done for it */
@@ -58,6 +61,7 @@ struct kernel_sent {
 	struct kernel_agent *a;	/* who sent it */
 	struct loop_timer *timer;	/* for its time-out */
 	struct kernel_mad to;	/* addresses and times; `data` is not used */
+	struct rmpp_out *out;	/* the message, if it goes by RMPP; else NULL */
 	uint32_t tries;		/* that are left */
 	uint8_t mad[MAD_SIZE];	/* the MAD, or its first 24 bytes if it is sent only once */
 };
@@ -84,6 +88,12 @@ tid_of(const uint8_t *mad)
 	return __builtin_bswap64(tid);
 }
 
+static inline bool
+rmpp_is_active(const uint8_t *mad)
+{
+	return mad[26] & RMPP_ACTIVE;
+}
+
 /* kernel.c */
 /* A message goes out once, from whatever port the agent is on. */
 void
@@ -91,6 +101,22 @@ kernel_emit(struct kernel_agent *a, const struct kernel_mad *to, const uint8_t m
 /* Responses by their method, TrapRepress, and those that baseboard management marks so. */
 bool
 kernel_is_response(const uint8_t *mad);
+
+/* kernel_rmpp.c */
+/* `mad` has the message's first bytes as they are to travel. */
+void
+kernel_rmpp_send(struct kernel_agent *a, const struct kernel_mad *m, const uint8_t mad[MAD_SIZE]);
+/* Its time is up: segments are sent again, or (false) it is over. */
+bool
+kernel_rmpp_again(struct kernel_sent *s);
+void
+kernel_rmpp_end(struct kernel_sent *s);
+void
+kernel_rmpp_end_all(struct kernel_agent *a);	/* that come in */
+/* A MAD with the RMPP flag. If it completes a message, that is put into `in` and its memory, which
+ * is the caller's to free, is returned; else NULL. */
+uint8_t *
+kernel_rmpp_receive(struct kernel_agent *a, const struct model_mad *m, struct kernel_mad *in);
 
 /* kernel_reg.c */
 bool
@@ -113,7 +139,7 @@ kernel_reg_find(const struct kernel_port *p, const uint8_t mad[MAD_SIZE]);
 /* The message would be one too many with its TID. */
 bool
 kernel_sent_twice(const struct kernel_agent *a, const struct kernel_mad *m, const uint8_t *mad);
-void
+struct kernel_sent *
 kernel_sent_add(struct kernel_agent *a, const struct kernel_mad *m, const uint8_t mad[MAD_SIZE]);
 /* The message that `mad` answers; NULL if none waits. */
 struct kernel_sent *

@@ -72,6 +72,11 @@ on_timer(void *arg)
 		return;
 	}
 	s->tries--;
+	if (s->out) {
+		if (!kernel_rmpp_again(s))
+			give_up(s);
+		return;
+	}
 	loop_timer_set(s->timer, MSEC(s->to.timeout_ms));
 	kernel_emit(s->a, &s->to, s->mad);
 }
@@ -90,7 +95,7 @@ take_spare(struct kernel *k)
 	return s;
 }
 
-void
+struct kernel_sent *
 kernel_sent_add(struct kernel_agent *a, const struct kernel_mad *m, const uint8_t mad[MAD_SIZE])
 {
 	struct kernel_sent *s = take_spare(a->p->k);
@@ -103,6 +108,7 @@ kernel_sent_add(struct kernel_agent *a, const struct kernel_mad *m, const uint8_
 	s->node.tid = tid_of(mad);
 	tids_add(&a->sent, &s->node);
 	loop_timer_set(s->timer, MSEC(m->timeout_ms));
+	return s;
 }
 
 void
@@ -110,6 +116,8 @@ kernel_sent_end(struct kernel_sent *s)
 {
 	struct kernel *k = s->a->p->k;
 
+	if (s->out)
+		kernel_rmpp_end(s);
 	loop_timer_cancel(s->timer);
 	tids_remove(&s->a->sent, &s->node);
 	s->node.next = (struct tid_node *)k->spare;
