@@ -6,6 +6,7 @@ sim_src := \
 	sim/command_other.c \
 	sim/command_show.c \
 	sim/counters.c \
+	sim/device.c \
 	sim/direct.c \
 	sim/fault.c \
 	sim/flight.c \
@@ -20,6 +21,7 @@ sim_src := \
 	sim/kernel_sent.c \
 	sim/kernel_tids.c \
 	sim/model.c \
+	sim/model_fault.c \
 	sim/names.c \
 	sim/pma.c \
 	sim/rmpp.c \
@@ -31,6 +33,7 @@ sim_src := \
 	sim/sma.c \
 	sim/sma_ar.c \
 	sim/sma_port.c \
+	sim/sma_table.c \
 	sim/sysfs.c \
 	sim/trap.c \
 	sim/umad_file.c \

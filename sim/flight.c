@@ -154,6 +154,8 @@ dropped(struct model *m, uint32_t node)
 {
 	uint32_t ppm = m->nodes[node].drop_ppm;
 
+	if (m->nodes[node].off)
+		return true;
 	return ppm && rng_below(&m->rng, 1000000) < ppm;
 }
 
@@ -162,7 +164,15 @@ land_at(struct model *m, struct flight *f, const struct place *at, monotime wait
 {
 	f->node = at->node;
 	f->port = (uint8_t)at->port;
+	wait += at->delay;
 	flight_start(m, f, m->o.instant ? wait : wait + at->hops * m->o.hop_time);
+}
+
+/* It got lost on a faulty link on its way. */
+static bool
+link_lost(struct model *m, const struct place *at)
+{
+	return at->loss > 0 && rng_below(&m->rng, 1000000) < at->loss * 1e6;
 }
 
 static bool
@@ -173,8 +183,8 @@ find_way(struct model *m, struct flight *f, struct place *at)
 	};
 
 	if (!f->gmp && f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT)
-		return way_directed(m, &f->smp, f->dlid, at, &f->slid);
-	return way_by_lid(m, &k, at) >= 0;
+		return way_directed(m, &f->smp, f->dlid, at, &f->slid) && !link_lost(m, at);
+	return way_by_lid(m, &k, at) >= 0 && !link_lost(m, at);
 }
 
 struct copies {
@@ -248,7 +258,7 @@ static void
 set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t dlid,
 	monotime wait)
 {
-	const struct place from = { node, port, 0 };
+	const struct place from = { .node = node, .port = port };
 	struct place at = from;
 	uint8_t wire[MAD_SIZE];
 	bool lost;
@@ -275,7 +285,7 @@ key_at(const struct model *m, uint32_t node, unsigned port, unsigned index)
 static void
 send_malformed(struct model_client *c, struct flight *f, const struct model_mad *mad)
 {
-	const struct place at = { c->node, c->port, 0 };
+	const struct place at = { .node = c->node, .port = c->port };
 
 	if (c->m->tap)
 		watch_passage(c->m, f, mad->mad, &at, &at, true);
@@ -315,7 +325,7 @@ deliver(struct model *m, struct flight *f)
 	struct model_client *c = end_port(&m->nodes[f->node], f->port)->client;
 	bool in_turn = m->in_turn;
 
-	if (!c || !c->ev.receive) {
+	if (m->nodes[f->node].off || !c || !c->ev.receive) {
 		flight_lose(m, f);
 		return;
 	}
@@ -340,19 +350,26 @@ turn_round(struct model *m, struct flight *f, monotime wait)
 	set_out(m, f, f->node, m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port, f->slid, wait);
 }
 
-/* An SMA does one request after the other. */
-static void
-send_answer(struct model *m, struct flight *f)
+/* An SMA does one request after the other. False: it cannot take this one. */
+static bool
+sma_takes(struct model *m, struct sim_node *n, monotime *wait)
 {
-	struct sim_node *n = &m->nodes[f->node];
-	monotime wait = n->delay;
+	monotime now, start = n->busy_until;
 
-	if (!m->o.instant) {
-		monotime now = loop_now(m->loop), start = n->busy_until;
+	if (n->slow)
+		return fault_slow(m, n, wait);
+	if (m->o.instant)
+		return true;
+	now = loop_now(m->loop);
+	n->busy_until = (start > now ? start : now) + m->o.sma_time;
+	*wait = n->busy_until - now;
+	return true;
+}
 
-		n->busy_until = (start > now ? start : now) + m->o.sma_time;
-		wait += n->busy_until - now;
-	}
+static void
+send_answer(struct model *m, struct flight *f, monotime wait)
+{
+	wait += m->nodes[f->node].delay;
 	f->smp.direction = f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT;
 	turn_round(m, f, wait);
 }
@@ -372,7 +389,7 @@ count(struct model *m, struct sim_node *n, const struct mad_header *h)
 static bool
 is_mute(const struct sim_node *n, uint16_t attr_id)
 {
-	if (n->silence != MODEL_ANSWERS)
+	if (n->silence != MODEL_ANSWERS || n->off)
 		return true;
 	for (unsigned i = 0; i < MUTES; i++)
 		if (n->mute[i] && n->mute[i] == attr_id)
@@ -449,6 +466,7 @@ static void
 arrive(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
+	monotime wait = 0;
 
 	if (f->gmp) {
 		arrive_gmp(m, f);
@@ -461,12 +479,14 @@ arrive(struct model *m, struct flight *f)
 			return;
 		}
 	}
-	if (f->smp.h.method == MAD_TRAP_REPRESS && trap_repressed(n, &f->smp))
+	if (f->smp.h.method == MAD_TRAP_REPRESS &&
+	    trap_repressed(m, f->node, f->port, f->slid, &f->smp))
 		flight_end(m, f);
 	else if (is_for_client(&f->smp))
 		deliver(m, f);
-	else if (sma_answer(m, f->node, f->port, &f->smp))
-		send_answer(m, f);
+	else if (sma_takes(m, n, &wait) &&
+		 sma_answer(m, f->node, f->port, f->slid, &f->smp))
+		send_answer(m, f, wait);
 	else
 		flight_lose(m, f);
 }
@@ -516,6 +536,10 @@ land(struct model *m, struct flight *f)
 		break;
 	case FLIGHT_LINK:
 		tell_link(m, f);
+		break;
+	case FLIGHT_FLAP:
+		fault_flap_ends(m, f);
+		flight_end(m, f);
 		break;
 	case FLIGHT_CHANGED:
 		flight_changed(m, f->node, f->port);

@@ -9,143 +9,30 @@
 #include "sm/base/error.h"
 
 /*
- * The simulated devices: nodes, ports and cables, what they hold, and what goes wrong with them.
+ * The simulated devices: nodes, ports and cables, and what they hold.
  *
- * A struct model owns its nodes and ports in one region; forwarding tables grow on their own. A
- * link is two ports that name each other: it goes down at once and comes up when it has trained
- * (FLIGHT_TRAIN), both ends in Initialize, whereupon switches note PortStateChange and send a trap.
- * Link states: IBA volume 1, 7.2; capabilities and their defaults: 14.2.5.3 to 14.2.5.6.
+ * A struct model owns its nodes and ports in one region; the tables of a node, which a reboot
+ * loses, come and go on their own. A link is two ports that name each other: it goes down at once
+ * and comes up when it has trained (FLIGHT_TRAIN), both ends in Initialize, whereupon switches note
+ * PortStateChange and send a trap. It trains while neither end is disabled or without power and
+ * one of them polls; a port that sleeps is woken by the other (IBA volume 2, 5.7). Link states:
+ * volume 1, 7.2. PortStateChange tells what links do by themselves, not what a Set did: 14.2.5.4.
  */
 #define HOP_TIME 500
 #define SMA_TIME USEC(5)
 #define TRAIN_TIME MSEC(1)
 #define LFT_LEN_MIN 256u
 
-/* CapabilityMask2 bits that newer speeds come with. */
-#define CAP2_WIDTH_2X 0x0010u
-#define CAP2_HDR 0x0020u
-#define CAP2_NDR 0x0400u
-#define CAP2_EXTENDED_2 0x0800u
-#define CAP2_XDR 0x1000u
-
-/* The best that any cable of a node carries. */
-struct ability {
-	unsigned widths;	/* bits of enum link_width */
-	unsigned speed;		/* enum link_speed */
-};
-
-static struct ability
-ability_of(const struct ibnet_node *ib)
+void
+model_cable_reset(struct model *m, uint32_t node, unsigned port)
 {
-	struct ability a = { LINK_1X | LINK_4X, SPEED_SDR };
+	const struct ibnet_port *ib = &m->nodes[node].ib->ports[port];
+	struct sim_port *p = &m->nodes[node].ports[port];
 
-	for (unsigned i = 1; i <= ib->nports; i++) {
-		a.widths |= ib->ports[i].width;
-		if (ib->ports[i].speed > a.speed)
-			a.speed = ib->ports[i].speed;
-	}
-	return a;
-}
-
-static uint8_t
-base_speeds(unsigned speed)
-{
-	return speed >= SPEED_QDR ? 7 : speed == SPEED_DDR ? 3 : 1;
-}
-
-static uint8_t
-extended_speeds(unsigned speed)
-{
-	return speed >= SPEED_NDR ? 15 : speed == SPEED_HDR ? 7 : speed == SPEED_EDR ? 3 :
-		speed == SPEED_FDR ? 1 : 0;
-}
-
-static void
-init_capabilities(struct portinfo *i, const struct ability *a)
-{
-	i->cap_mask = CAP_NOTICE | CAP_TRAP | CAP_SL_MAPPING | CAP_CLIENT_REREGISTER;
-	if (a->speed >= SPEED_FDR)
-		i->cap_mask |= CAP_EXTENDED_SPEEDS;
-	if (a->widths & LINK_2X)
-		i->cap_mask2 |= CAP2_WIDTH_2X;
-	if (a->speed >= SPEED_HDR)
-		i->cap_mask2 |= CAP2_HDR;
-	if (a->speed >= SPEED_NDR)
-		i->cap_mask2 |= CAP2_NDR;
-	if (a->speed >= SPEED_XDR)
-		i->cap_mask2 |= CAP2_EXTENDED_2 | CAP2_XDR;
-	if (i->cap_mask2)
-		i->cap_mask |= CAP_MASK2;
-	i->gid_prefix = 0xfe80000000000000u;
-	i->guid_cap = GUIDS;
-	i->resp_time = 16;
-	i->subnet_timeout = 18;
-}
-
-static void
-init_link(struct portinfo *i, const struct ability *a)
-{
-	i->state = PORT_DOWN;
-	i->phys_state = PHYS_POLLING;
-	i->down_default = PHYS_POLLING;
-	i->width_supported = i->width_enabled = (uint8_t)a->widths;
-	i->width_active = LINK_4X;
-	i->speed_supported = i->speed_enabled = base_speeds(a->speed);
-	i->speed_active = 1;
-	i->speed_ext_supported = i->speed_ext_enabled = extended_speeds(a->speed);
-	i->speed_ext2_supported = i->speed_ext2_enabled = a->speed >= SPEED_XDR;
-	i->neighbor_mtu = 1;
-	i->op_vls = 1;
-	i->vl_arb_low_cap = i->vl_arb_high_cap = 8;
-	i->hoq_life = 16;
-	i->local_phy_errors = i->overrun_errors = 8;
-}
-
-/* A port as it is after power-up. */
-static void
-init_port(const struct model *m, struct sim_node *n, unsigned port)
-{
-	struct sim_port *p = &n->ports[port];
-	struct ability a = ability_of(n->ib);
-
-	memset(&p->info, 0, sizeof(p->info));
-	p->lease_end = MONOTIME_NEVER;
-	p->pkeys = NULL;
-	p->guids = NULL;
-	p->vlarb = NULL;
-	p->disabled = false;
-	init_link(&p->info, &a);
-	if (is_end_port(n, port))
-		init_capabilities(&p->info, &a);
-	p->info.mtu_cap = m->o.mtu_cap;
-	p->info.vl_cap = m->o.vl_cap;
-	if (n->type != NODE_SWITCH || port)
-		return;
-	p->info.state = PORT_ACTIVE;
-	p->info.phys_state = PHYS_LINK_UP;
-	p->info.neighbor_mtu = m->o.mtu_cap;
-	p->info.vl_cap = 1;
-}
-
-static void
-init_node(const struct model *m, struct sim_node *n)
-{
-	for (unsigned p = n->type == NODE_SWITCH ? 0 : 1; p <= n->nports; p++)
-		init_port(m, n, p);
-	ar_reset(n);
-	n->sl2vl = NULL;
-	n->mft = NULL;
-	n->lft_len = 0;
-	n->busy_until = 0;
-	memset(n->traps, 0, sizeof(n->traps));
-	memset(&n->sw, 0, sizeof(n->sw));
-	n->sw.linear_fdb_cap = LID_TABLE_LEN;
-	n->sw.multicast_fdb_cap = MCAST_LIDS;
-	n->sw.life_time = 18;
-	n->sw.port_state_change = true;
-	n->sw.partition_enforcement_cap = SWITCH_PKEYS;
-	n->sw.enforce_in_cap = n->sw.enforce_out_cap = true;
-	n->sw.enhanced_port0 = n->ib->enhanced_port0;
+	p->cable_width = ib->width;
+	p->cable_speed = ib->speed;
+	if (m->o.like_ibsim && ib->speed > SPEED_HDR)
+		p->cable_speed = SPEED_SDR;	/* it knows no newer ones */
 }
 
 static void
@@ -158,17 +45,18 @@ build_node(struct model *m, uint32_t index)
 	n->type = ib->type;
 	n->nports = ib->nports;
 	n->guid = ib->guid;
+	n->system_guid = ib->system_guid;
+	n->caps = &m->o.caps;
 	n->ports = region_array(m->region, ib->nports + 1u, sizeof(*n->ports));
 	snprintf(n->desc, sizeof(n->desc), "%s", ib->desc);
-	init_node(m, n);
+	device_init(m, n);
 	for (unsigned i = 0; i <= ib->nports; i++) {
 		struct sim_port *p = &n->ports[i];
 
 		p->guid = ib->ports[i].guid;
 		p->peer = ib->ports[i].peer;
 		p->peer_port = ib->ports[i].peer_port;
-		p->cable_width = ib->ports[i].width;
-		p->cable_speed = ib->ports[i].speed;
+		model_cable_reset(m, index, i);
 		if (is_end_port(n, i)) {
 			p->info.lid = ib->ports[i].lid;
 			p->info.lmc = ib->ports[i].lmc;
@@ -190,8 +78,7 @@ model_new(struct loop *l, const struct ibnet *net, const struct model_options *o
 	m->o.hop_time = m->o.hop_time ? m->o.hop_time : HOP_TIME;
 	m->o.sma_time = m->o.sma_time ? m->o.sma_time : SMA_TIME;
 	m->o.train_time = m->o.train_time ? m->o.train_time : TRAIN_TIME;
-	m->o.mtu_cap = m->o.mtu_cap ? m->o.mtu_cap : 5;
-	m->o.vl_cap = m->o.vl_cap ? m->o.vl_cap : 4;
+	device_caps(&m->o, &m->o.caps, &m->o.caps);
 	m->rng.state = m->o.seed;
 	m->timer = loop_timer_new(l, flight_timer, m);
 	m->turn_timer = loop_timer_new(l, flight_turn, m);
@@ -216,7 +103,7 @@ model_free(struct model *m)
 	if (!m)
 		return;
 	for (uint32_t i = 0; i < m->net->nnodes; i++) {
-		mem_free(m->nodes[i].lft);
+		device_tables_free(&m->nodes[i]);
 		ar_free(&m->nodes[i]);
 		counters_free(m, i);
 		for (unsigned k = 0; k <= m->nodes[i].nports; k++)
@@ -243,10 +130,19 @@ model_loop(const struct model *m)
 
 /* ---- Links ---- */
 
-static struct sim_port *
-peer_of(struct model *m, const struct sim_port *p)
+struct sim_port *
+model_peer(struct model *m, const struct sim_port *p)
 {
 	return p->peer == IBNET_NONE ? NULL : &m->nodes[p->peer].ports[p->peer_port];
+}
+
+static unsigned
+max_lanes(const struct sim_port *p)
+{
+	unsigned cable = link_lanes(p->cable_width);
+	unsigned limit = p->faults ? link_lanes(p->faults->width) : 0;
+
+	return limit && limit < cable ? limit : cable;
 }
 
 /* The widest that the cable carries and both ends allow; 0 if there is none. */
@@ -257,22 +153,25 @@ common_width(const struct sim_port *a, const struct sim_port *b)
 	unsigned enabled = a->info.width_enabled & b->info.width_enabled;
 
 	for (size_t i = 0; i < sizeof(order); i++)
-		if (enabled & order[i] && link_lanes(order[i]) <= link_lanes(a->cable_width))
+		if (enabled & order[i] && link_lanes(order[i]) <= max_lanes(a))
 			return order[i];
 	return 0;
 }
 
 static bool
-speed_enabled(const struct portinfo *i, unsigned speed)
+speed_enabled(const struct sim_port *p, unsigned speed)
 {
+	const struct portinfo *i = &p->info;
+
 	switch (speed) {
 	case SPEED_SDR:
 		return i->speed_enabled & 1;
 	case SPEED_DDR:
 		return i->speed_enabled & 2;
 	case SPEED_QDR:
-	case SPEED_FDR10:	/* its own bit is in a vendor's attribute */
 		return i->speed_enabled & 4;
+	case SPEED_FDR10:	/* its own bit is in a vendor's attribute */
+		return i->speed_enabled & 4 && p->fdr10 & FDR10_ENABLED;
 	case SPEED_FDR:
 		return i->speed_ext_enabled & 1;
 	case SPEED_EDR:
@@ -287,22 +186,40 @@ speed_enabled(const struct portinfo *i, unsigned speed)
 	return false;
 }
 
-static void
-set_rate(struct portinfo *i, uint8_t width, unsigned speed)
+/* The best that the cable carries and both ends allow; 0 if there is none. */
+static unsigned
+common_speed(const struct sim_port *a, const struct sim_port *b)
 {
+	unsigned speed = a->cable_speed;
+
+	if (a->faults && a->faults->speed && a->faults->speed < speed)
+		speed = a->faults->speed;
+	while (speed && !(speed_enabled(a, speed) && speed_enabled(b, speed)))
+		speed--;
+	return speed;
+}
+
+static void
+set_rate(struct sim_port *p, uint8_t width, unsigned speed)
+{
+	struct portinfo *i = &p->info;
+
 	i->width_active = width;
 	i->speed_active = speed >= SPEED_QDR ? 4 : speed == SPEED_DDR ? 2 : 1;
 	i->speed_ext_active = speed == SPEED_NDR ? 8 : speed == SPEED_HDR ? 4 :
 		speed == SPEED_EDR ? 2 : speed == SPEED_FDR ? 1 : 0;
 	i->speed_ext2_active = speed == SPEED_XDR;
+	p->fdr10 &= (uint8_t)~FDR10_ACTIVE;
+	if (speed == SPEED_FDR10)
+		p->fdr10 |= FDR10_ACTIVE;
 }
 
 static void
-link_changed(struct model *m, uint32_t node, struct sim_port *p)
+link_changed(struct model *m, uint32_t node, struct sim_port *p, bool by_set)
 {
 	struct sim_node *n = &m->nodes[node];
 
-	if (n->type == NODE_SWITCH) {
+	if (n->type == NODE_SWITCH && !by_set) {
 		n->sw.port_state_change = true;
 		trap_128(m, node);
 	}
@@ -311,35 +228,36 @@ link_changed(struct model *m, uint32_t node, struct sim_port *p)
 }
 
 static bool
-may_train(const struct sim_port *p, const struct sim_port *q)
+may_train(const struct model *m, uint32_t node, const struct sim_port *p, const struct sim_port *q)
 {
-	return q && !p->cut && !p->disabled && !q->disabled && !port_is_up(p);
+	return q && !p->cut && !port_is_up(p) && !m->nodes[node].off && !m->nodes[p->peer].off &&
+		p->info.phys_state != PHYS_DISABLED && q->info.phys_state != PHYS_DISABLED &&
+		(p->info.phys_state == PHYS_POLLING || q->info.phys_state == PHYS_POLLING);
 }
 
 void
 model_link_trained(struct model *m, uint32_t node, unsigned port)
 {
-	struct sim_port *p = &m->nodes[node].ports[port], *q = peer_of(m, p);
-	unsigned speed = p->cable_speed;
+	struct sim_port *p = &m->nodes[node].ports[port], *q = model_peer(m, p);
 	char rate[LINK_TEXT_SIZE];
+	unsigned speed;
 	uint8_t width;
 
 	p->training = false;
-	if (!may_train(p, q))
+	if (!may_train(m, node, p, q))
 		return;
 	width = common_width(p, q);
-	while (speed && !(speed_enabled(&p->info, speed) && speed_enabled(&q->info, speed)))
-		speed--;
+	speed = common_speed(p, q);
 	if (!width || !speed)
 		return;
 	p->info.state = q->info.state = PORT_INIT;
 	p->info.phys_state = q->info.phys_state = PHYS_LINK_UP;
-	set_rate(&p->info, width, speed);
-	set_rate(&q->info, width, speed);
+	set_rate(p, width, speed);
+	set_rate(q, width, speed);
 	watch_link(m, node, port, "is up, %s", link_text(rate, width, speed));
-	link_changed(m, node, p);
+	link_changed(m, node, p, false);
 	if (q != p)
-		link_changed(m, p->peer, q);
+		link_changed(m, p->peer, q, false);
 }
 
 static void
@@ -347,36 +265,67 @@ train(struct model *m, uint32_t node, unsigned port)
 {
 	struct sim_port *p = &m->nodes[node].ports[port];
 
-	if (p->training || !may_train(p, peer_of(m, p)))
+	if (p->training || !may_train(m, node, p, model_peer(m, p)))
 		return;
 	p->training = true;
 	flight_start(m, flight_new(m, FLIGHT_TRAIN, node, port), m->o.train_time);
 }
 
+/* A port that was told to be disabled or to sleep stays so. */
 static void
-end_down(struct model *m, uint32_t node, struct sim_port *p)
+end_down(struct model *m, uint32_t node, struct sim_port *p, unsigned phys_state)
 {
-	if (port_is_up(p) && !p->disabled)
+	if (port_is_up(p) && (!phys_state || phys_state == PHYS_POLLING))
 		counter_add(m, node, (unsigned)(p - m->nodes[node].ports), CTR_DOWNED, 1);
 	p->info.state = PORT_DOWN;
-	p->info.phys_state = p->disabled ? PHYS_DISABLED : PHYS_POLLING;
+	if (phys_state)
+		p->info.phys_state = (uint8_t)phys_state;
+	else if (p->info.phys_state > PHYS_DISABLED)
+		p->info.phys_state = p->info.down_default;
+}
+
+static void
+take_down(struct model *m, uint32_t node, unsigned port, unsigned phys_state, bool by_set)
+{
+	struct sim_port *p = &m->nodes[node].ports[port], *q = model_peer(m, p);
+	bool was_up = port_is_up(p);
+
+	end_down(m, node, p, phys_state);
+	if (was_up && q) {
+		end_down(m, p->peer, q, 0);
+		watch_link(m, node, port, "is down");
+		link_changed(m, node, p, by_set);
+		if (q != p)
+			link_changed(m, p->peer, q, false);
+	}
+	train(m, node, port);
 }
 
 void
-model_link_down(struct model *m, uint32_t node, unsigned port)
+model_link_retrain(struct model *m, uint32_t node, unsigned port)
 {
-	struct sim_port *p = &m->nodes[node].ports[port], *q = peer_of(m, p);
-	bool was_up = port_is_up(p);
+	take_down(m, node, port, 0, false);
+}
 
-	end_down(m, node, p);
-	if (was_up && q) {
-		end_down(m, p->peer, q);
-		watch_link(m, node, port, "is down");
-		link_changed(m, node, p);
-		if (q != p)
-			link_changed(m, p->peer, q);
-	}
-	train(m, node, port);
+void
+model_port_set_down(struct model *m, uint32_t node, unsigned port, unsigned phys_state)
+{
+	take_down(m, node, port, phys_state, true);
+}
+
+void
+model_links_down(struct model *m, uint32_t node)
+{
+	for (unsigned p = 1; p <= m->nodes[node].nports; p++)
+		if (port_is_up(&m->nodes[node].ports[p]))
+			take_down(m, node, p, 0, false);
+}
+
+void
+model_links_train(struct model *m, uint32_t node)
+{
+	for (unsigned p = 1; p <= m->nodes[node].nports; p++)
+		train(m, node, p);
 }
 
 static bool
@@ -393,26 +342,30 @@ model_link_set(struct model *m, uint32_t node, unsigned port, bool up)
 	if (!exists(m, node, port) || !port)
 		return;
 	p = &m->nodes[node].ports[port];
-	if (!(q = peer_of(m, p)) || p->cut == !up)
+	if (!(q = model_peer(m, p)))
+		return;
+	if (p->faults)
+		p->faults->flap++;
+	if (p->cut == !up)
 		return;
 	p->cut = q->cut = !up;
 	watch_link(m, node, port, up ? "is mended" : "is cut");
 	if (up)
 		train(m, node, port);
 	else
-		model_link_down(m, node, port);
+		take_down(m, node, port, 0, false);
 }
 
-static void
-unplug(struct model *m, uint32_t node, unsigned port)
+void
+model_unplug(struct model *m, uint32_t node, unsigned port)
 {
-	struct sim_port *p = &m->nodes[node].ports[port], *q = peer_of(m, p);
+	struct sim_port *p = &m->nodes[node].ports[port], *q = model_peer(m, p);
 
 	if (!q)
 		return;
 	watch_link(m, node, port, "is unplugged");
 	p->cut = q->cut = true;
-	model_link_down(m, node, port);
+	take_down(m, node, port, 0, false);
 	p->cut = q->cut = false;
 	p->peer = q->peer = IBNET_NONE;
 }
@@ -425,8 +378,8 @@ model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned 
 
 	if (!exists(m, a, aport) || !exists(m, b, bport) || !aport || !bport)
 		return;
-	unplug(m, a, aport);
-	unplug(m, b, bport);
+	model_unplug(m, a, aport);
+	model_unplug(m, b, bport);
 	p = &m->nodes[a].ports[aport];
 	q = &m->nodes[b].ports[bport];
 	if (!p->cable_width) {
@@ -442,25 +395,6 @@ model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned 
 	watch_link(m, a, aport, "is cabled, %s",
 		   link_text(rate, p->cable_width, p->cable_speed));
 	train(m, a, aport);
-}
-
-void
-model_reboot(struct model *m, uint32_t node)
-{
-	struct sim_node *n = &m->nodes[node];
-
-	watch_say(m, "%s reboots", n->desc);
-	for (unsigned p = 0; p <= n->nports; p++)
-		n->ports[p].info.sm_lid = 0;	/* whom no trap reaches any more */
-	for (unsigned p = 1; p <= n->nports; p++)
-		if (port_is_up(&n->ports[p]))
-			model_link_down(m, node, p);
-	init_node(m, n);
-	counters_reset(m, node);
-	if (n->type == NODE_SWITCH)	/* other end ports' links changed as well */
-		flight_start(m, flight_new(m, FLIGHT_CHANGED, node, 0), 0);
-	for (unsigned p = 1; p <= n->nports; p++)
-		train(m, node, p);
 }
 
 /* ---- Tables, and looking into them ---- */
@@ -513,25 +447,20 @@ model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
 
 	if (!index)
 		return model_port_guid(m, node, port);
-	return guids && index < GUIDS ? guids[index] : 0;
+	return guids && index < m->nodes[node].ports[port].info.guid_cap ? guids[index] : 0;
 }
 
 unsigned
 model_pkeys(const struct model *m, uint32_t node, unsigned port)
 {
-	if (m->nodes[node].type != NODE_SWITCH)
-		return CA_PKEYS;
-	return port ? SWITCH_PKEYS : PORT0_PKEYS;
+	return exists(m, node, port) ? device_pkeys(&m->nodes[node], port) : 0;
 }
 
 uint16_t
 model_pkey(const struct model *m, uint32_t node, unsigned port, unsigned index)
 {
-	const uint16_t *keys = m->nodes[node].ports[port].pkeys;
-
-	if (keys)
-		return keys[index];
-	return index ? 0 : 0xffff;
+	return index < model_pkeys(m, node, port) ?
+		port_pkey(&m->nodes[node].ports[port], index) : 0;
 }
 
 uint8_t
@@ -592,126 +521,4 @@ uint64_t
 model_lost(const struct model *m)
 {
 	return m->lost;
-}
-
-/* ---- Faults of one node ---- */
-
-void
-model_silence(struct model *m, uint32_t node, enum model_silence how)
-{
-	static const char *const says[] = {
-		"answers again", "answers nothing", "answers nothing and passes no directed routes",
-	};
-
-	m->nodes[node].silence = (uint8_t)how;
-	watch_say(m, "%s %s", m->nodes[node].desc, says[how]);
-}
-
-/* The slot of an attribute, or a free one; NULL if all are taken. */
-static uint16_t *
-mute_slot(uint16_t list[MUTES], uint16_t attr_id)
-{
-	uint16_t *slot = NULL;
-
-	for (unsigned i = 0; i < MUTES; i++) {
-		if (list[i] == attr_id)
-			return &list[i];
-		if (!list[i])
-			slot = &list[i];
-	}
-	return slot;
-}
-
-void
-model_mute(struct model *m, uint32_t node, uint16_t attr_id, bool on)
-{
-	uint16_t *slot = mute_slot(m->nodes[node].mute, attr_id);
-
-	if (!slot)
-		return;
-	*slot = on ? attr_id : 0;
-	watch_say(m, "%s %s attribute 0x%04x", m->nodes[node].desc,
-		  on ? "is silent about" : "answers again about", attr_id);
-}
-
-void
-model_refuse(struct model *m, uint32_t node, uint16_t attr_id, uint16_t status)
-{
-	struct sim_node *n = &m->nodes[node];
-	uint16_t *slot = mute_slot(n->refuse, attr_id);
-
-	if (!slot)
-		return;
-	*slot = status ? attr_id : 0;
-	n->refuse_status[slot - n->refuse] = status;
-	if (status)
-		watch_say(m, "%s refuses Sets of attribute 0x%04x with status 0x%04x", n->desc,
-			  attr_id, status);
-	else
-		watch_say(m, "%s takes Sets of attribute 0x%04x again", n->desc, attr_id);
-}
-
-void
-model_drop(struct model *m, uint32_t node, uint32_t ppm)
-{
-	for (uint32_t i = 0; i < m->net->nnodes; i++)
-		if (node == MODEL_ALL || node == i)
-			m->nodes[i].drop_ppm = ppm;
-	watch_say(m, "%s loses %" PRIu32 " of 1000000 MADs", watch_name(m, node), ppm);
-}
-
-void
-model_delay(struct model *m, uint32_t node, monotime delay)
-{
-	char text[DURATION_TEXT_SIZE];
-
-	m->nodes[node].delay = delay;
-	watch_say(m, "%s answers %s late", m->nodes[node].desc, duration_text(text, delay));
-}
-
-void
-model_keep(struct model *m, uint32_t node, unsigned fields)
-{
-	m->nodes[node].keep = fields;
-	watch_say(m, "%s keeps fields 0x%x when they are set", m->nodes[node].desc, fields);
-}
-
-void
-model_lie_local_port(struct model *m, uint32_t node, uint8_t port)
-{
-	m->nodes[node].lie_port = port;
-	if (port)
-		watch_say(m, "%s tells local port %u", m->nodes[node].desc, port);
-	else
-		watch_say(m, "%s tells its local port", m->nodes[node].desc);
-}
-
-void
-model_set_node_guid(struct model *m, uint32_t node, uint64_t guid)
-{
-	m->nodes[node].guid = guid;
-	watch_say(m, "%s has node GUID 0x%016" PRIx64, m->nodes[node].desc, guid);
-}
-
-void
-model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid)
-{
-	m->nodes[node].ports[port].guid = guid;
-	flight_start(m, flight_new(m, FLIGHT_CHANGED, node, port), 0);
-	watch_say(m, "%s/%u has port GUID 0x%016" PRIx64, m->nodes[node].desc, port, guid);
-}
-
-void
-model_set_description(struct model *m, uint32_t node, const char *text)
-{
-	struct sim_node *n = &m->nodes[node];
-
-	watch_say(m, "%s is described as \"%.*s\"", n->desc, NODEDESC_SIZE - 1, text);
-	snprintf(n->desc, sizeof(n->desc), "%s", text);
-	for (unsigned p = 0; p <= n->nports; p++) {
-		if (is_end_port(n, p) && port_is_up(&n->ports[p])) {
-			trap_144(m, node, p, NOTICE_144_NODE_DESCRIPTION);
-			return;
-		}
-	}
 }

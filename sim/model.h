@@ -23,6 +23,26 @@ struct model;
 struct model_client;
 struct ar_options;
 
+/* What a device can do; a field that is 0 has the value named behind it. */
+#define MODEL_NO_CAP 0xffff	/* as a number of entries: none at all */
+struct model_caps {
+	uint16_t linear_fdb;	/* LIDs of a switch's LFT; 49152 */
+	uint16_t multicast_fdb;	/* MLIDs of its MFT; 1024 */
+	uint16_t ca_pkeys;	/* P_Keys of a CA's or router's port; 64 */
+	uint16_t port0_pkeys;	/* of a switch's port 0; 32 */
+	uint16_t switch_pkeys;	/* of its external ports (PartitionEnforcementCap); 64 */
+	uint16_t guids;		/* GUIDs of a CA port, at most 255; 8 */
+	uint16_t port0_guids;	/* of a switch's port 0; 8 */
+	uint16_t vlarb;		/* entries of each VL arbitration table, at most 64; 8 */
+	uint8_t mtu;		/* MTU code of external ports; model_options.mtu_cap */
+	uint8_t port0_mtu;	/* of a switch's port 0; that of the others */
+	uint8_t vls;		/* VL code of external ports; model_options.vl_cap */
+	uint8_t port0_vls;	/* of a switch's port 0; 1: VL 0 */
+	bool no_enforcement;	/* a switch keeps P_Keys but does not enforce partitions */
+	bool optimized_sl2vl;	/* SLtoVL tables of many ports can be set at once */
+	bool mft_top;		/* MulticastFDBTop counts */
+};
+
 struct model_options {
 	uint64_t seed;		/* of lost MADs */
 	bool instant;		/* MADs take no time: they land in order at the loop's next turn;
@@ -34,6 +54,9 @@ struct model_options {
 	uint8_t vl_cap;		/* VL code of all external ports; 0: VL 0-7 */
 	const struct ar_options *ar;	/* of switches of the vendor (sim/ar.h), copied; NULL:
 					 * none routes adaptively */
+	struct model_caps caps;	/* of all devices but those that model_set_caps() names */
+	/* Capabilities, LIDs and speeds as packaged ibsim shows them; `caps` does not count. */
+	bool like_ibsim;
 };
 
 /* Trains the links that are cabled (before this returns, without traps) and hands each end port
@@ -136,12 +159,43 @@ model_sent(const struct model *m);
 uint64_t
 model_lost(const struct model *m);
 
-/* Faults and changes. Switches at the ends note a change of link state and send trap 128. */
+/* Faults and changes. Switches at the ends note a change of link state and send trap 128. All but
+ * changes of the device itself (capabilities, description, what a reboot loses) end by
+ * model_heal(). */
 void
 model_link_set(struct model *m, uint32_t node, unsigned port, bool up);
+/* Down now, and up again after this time unless model_link_set() comes between. */
+void
+model_link_flap(struct model *m, uint32_t node, unsigned port, monotime down);
 /* Pull the cables of both ports, if any, and join the two by a new one of the first's rate. */
 void
 model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned bport);
+/* The link trains again, at most to this width and speed; 0: as the cable can. */
+void
+model_link_limit(struct model *m, uint32_t node, unsigned port, enum link_width width,
+		 enum link_speed speed);
+/* MADs over a cable get lost (in 1/1,000,000) or come later; 0 ends it. */
+enum model_way {
+	MODEL_OUT = 1,		/* those that leave by the port */
+	MODEL_IN = 2,		/* those that come in by it */
+	MODEL_BOTH = 3,
+};
+void
+model_link_drop(struct model *m, uint32_t node, unsigned port, enum model_way way, uint32_t ppm);
+void
+model_link_delay(struct model *m, uint32_t node, unsigned port, enum model_way way,
+		 monotime delay);
+/* A device without power: no links, no answers, and all that was written is lost. */
+void
+model_power(struct model *m, uint32_t node, bool on);
+bool
+model_is_on(const struct model *m, uint32_t node);
+/* All that was written is lost, and all links go down and up again. */
+void
+model_reboot(struct model *m, uint32_t node);
+/* Undo every fault of a node and its links, also where cables lead; MODEL_ALL: of each node. */
+void
+model_heal(struct model *m, uint32_t node);
 
 enum model_silence {
 	MODEL_ANSWERS,		/* as it should */
@@ -159,9 +213,16 @@ model_drop(struct model *m, uint32_t node, uint32_t ppm);
 /* Each answer of a node comes so much later. */
 void
 model_delay(struct model *m, uint32_t node, monotime delay);
+/* The SMA does no more than so many MADs a second; up to `queue` (0: 32) wait, more are lost.
+ * A rate of 0 ends it. */
+void
+model_slow(struct model *m, uint32_t node, uint32_t mads_per_second, uint32_t queue);
 /* Sets of the attribute are answered with this MAD status and do nothing; 0 ends it. */
 void
 model_refuse(struct model *m, uint32_t node, uint16_t attr_id, uint16_t status);
+/* Gets of the attribute are answered with this MAD status; 0 ends it. */
+void
+model_fail_get(struct model *m, uint32_t node, uint16_t attr_id, uint16_t status);
 
 /* Fields that keep their value when they are set, while the answer's status is 0. */
 enum model_keep {
@@ -185,12 +246,25 @@ void
 model_set_node_guid(struct model *m, uint32_t node, uint64_t guid);
 void
 model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid);
-/* All that was written is lost, and all links go down and up again. */
+/* Another SystemImageGUID, with trap 145. */
 void
-model_reboot(struct model *m, uint32_t node);
+model_set_system_guid(struct model *m, uint32_t node, uint64_t guid);
 /* A new NodeDescription, with trap 144. */
 void
 model_set_description(struct model *m, uint32_t node, const char *text);
+/* What somebody at the device allows its link now (0: as before), with trap 144; it counts when
+ * the link trains the next time. False if the port does not support it. */
+bool
+model_set_enabled(struct model *m, uint32_t node, unsigned port, uint8_t widths, uint8_t speeds);
+/* Other local changes: trap 144 of an end port with these change flags (NOTICE_144_...). */
+void
+model_local_change(struct model *m, uint32_t node, unsigned port, uint16_t flags);
+/* Errors of a link reach their limit: trap 129 to 131, sent by the end port that belongs to it. */
+void
+model_port_errors(struct model *m, uint32_t node, unsigned port, enum trap_number which);
+/* Another device in its place, which can do this; it comes up as after a reboot. */
+void
+model_set_caps(struct model *m, uint32_t node, const struct model_caps *caps);
 
 /* Port counters, by names such as "symbol_errors" or "xmit_data" (words of 4 bytes); port 0 is a
  * switch's own. A set or a count shows in all attributes that hold the counter; a rate lets it grow

@@ -6,15 +6,11 @@
 #include "sim/rng.h"
 #include "sm/base/mem.h"
 
-/* What the files of the model share: model.c owns the objects and their faults, flight.c carries
- * MADs on the ways that way.c finds, sma*.c and pma.c answer them, trap.c sends notices. */
+/* What the files of the model share: model.c owns the objects and links, device.c says what a
+ * device is when it comes up, model_fault.c what goes wrong with it, flight.c carries MADs on the
+ * ways that way.c finds, sma*.c and pma.c answer them, trap.c sends notices. */
 #define SL_NONE 0xffu		/* in place of a service level: any lane will do */
 #define MLID_MIN 0xc000u	/* the first multicast LID */
-#define CA_PKEYS 64u		/* P_Key table of a CA port */
-#define PORT0_PKEYS 32u		/* of a switch's port 0 */
-#define SWITCH_PKEYS 64u	/* of a switch's external port (PartitionEnforcementCap) */
-#define MCAST_LIDS 1024u	/* MulticastFDBCap */
-#define GUIDS 8u		/* GUIDCap */
 #define ATTRS 0x21u		/* attribute ids that are counted */
 #define MUTES 8u		/* attributes that a node can be silent about, or refuse */
 
@@ -25,38 +21,58 @@ struct sim_port {
 	uint64_t guid;		/* of an end port */
 	monotime lease_end;	/* when protection by M_Key ends, MONOTIME_NEVER = not running */
 	struct model_client *client;	/* attached to it, or NULL */
-	uint16_t *pkeys;	/* NULL until it is written */
-	uint64_t *guids;	/* GUIDS alias GUIDs, NULL until they are written */
-	uint8_t *vlarb;		/* four blocks of SMP_DATA_SIZE, NULL until one is written */
+	monotime trap_next;	/* of an end port: it sends no trap before this time */
+	uint16_t *pkeys;	/* device_pkeys() entries from malloc, NULL until it is written */
+	uint64_t *guids;	/* info.guid_cap GUIDs from malloc, NULL until they are written */
+	uint8_t *vlarb;		/* four blocks of SMP_DATA_SIZE, from malloc, NULL until written */
+	struct link_faults *faults;	/* of the cable and its port, NULL until there are some */
 	uint32_t peer;		/* node at the other end of the cable, IBNET_NONE = no cable */
 	uint32_t reregisters;	/* ClientReregister bits taken */
 	uint8_t peer_port;	/* port there */
 	uint8_t cable_width;	/* enum link_width that the cable carries */
 	uint8_t cable_speed;	/* enum link_speed that it carries */
+	uint8_t fdr10;		/* bits FDR10_*: of the vendor's ExtendedPortInfo */
+	uint8_t phy_errors;	/* link errors, towards the threshold of PortInfo */
+	uint8_t overruns;	/* excessive buffer overruns, towards theirs */
 	bool cut;		/* the cable is out of order */
-	bool disabled;		/* physical state was set to Disabled or Sleep */
 	bool training;		/* a flight that ends it is under way */
 };
 
+enum { FDR10_SUPPORTED = 1, FDR10_ENABLED = 2, FDR10_ACTIVE = 4, FDR10_STATE_CHANGE = 8 };
+
+struct link_faults {
+	monotime delay;		/* of MADs that leave by the port */
+	uint32_t loss_ppm;	/* share of them that gets lost */
+	uint32_t flap;		/* calls of model_link_set(), so that a flap knows its end */
+	uint8_t width;		/* enum link_width: no wider than this, 0 = no limit */
+	uint8_t speed;		/* enum link_speed, as well */
+};
+
+/* A trap that an end port sends, or sent once. */
 struct sim_trap {
+	struct sim_trap *next;	/* of the node */
 	uint32_t tid;		/* of the trap that waits for its repress; 0 = none */
+	uint16_t number;	/* enum trap_number */
 	uint8_t port;		/* end port that sends it */
 	uint8_t data[SMP_DATA_SIZE];	/* the notice */
 };
 
-enum { TRAP_SLOT_128, TRAP_SLOT_144, TRAP_SLOTS };
-
 struct sim_node {
 	const struct ibnet_node *ib;	/* its text */
+	const struct model_caps *caps;	/* with defaults filled in; the model's, or its own */
 	struct sim_port *ports;		/* nports + 1, [0] of switches alone */
 	struct switchinfo sw;		/* of a switch */
 	uint64_t guid;			/* node GUID, which may be changed */
+	uint64_t system_guid;		/* SystemImageGUID, which may be changed */
 	uint8_t *lft;			/* lft_len entries, from malloc */
-	uint16_t *mft;			/* 16 positions of MCAST_LIDS masks, NULL until written */
-	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes, NULL until written */
+	uint16_t *mft;			/* 16 positions of sw.multicast_fdb_cap masks, from malloc,
+					 * NULL until written */
+	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes, from malloc, NULL until
+					 * written */
 	monotime busy_until;		/* the SMA works on what came before */
 	monotime delay;			/* of each answer */
-	struct sim_trap traps[TRAP_SLOTS];	/* that wait for a repress */
+	monotime slow;			/* of each MAD in a slow SMA, 0 = not slow */
+	struct sim_trap *traps;		/* one a kind and end port, from the region */
 	uint32_t counts[ATTRS][COUNTS];	/* requests that came */
 	uint32_t lft_len;		/* entries; the rest is LFT_NO_PORT */
 	uint32_t drop_ppm;		/* share of MADs that get lost */
@@ -64,11 +80,15 @@ struct sim_node {
 	uint16_t mute[MUTES];		/* attributes without answer, 0 = free slot */
 	uint16_t refuse[MUTES];		/* attributes that may not be set, 0 = free slot */
 	uint16_t refuse_status[MUTES];	/* with this status */
+	uint16_t fail[MUTES];		/* attributes that may not be read, 0 = free slot */
+	uint16_t fail_status[MUTES];	/* with this status */
+	uint32_t slow_queue;		/* MADs that may wait in a slow SMA */
 	uint16_t notices;		/* traps made */
 	uint8_t type;			/* enum node_type */
 	uint8_t nports;			/* external ports */
 	uint8_t silence;		/* enum model_silence */
 	uint8_t lie_port;		/* LocalPortNum to tell, 0 = the right one */
+	bool off;			/* it has no power */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
 	struct ar_switch *ar;	/* NULL: it does not route adaptively; ar.c */
 	struct counters *counters;	/* NULL until something counts, from malloc; counters.c */
@@ -81,17 +101,18 @@ enum flight_kind {
 	FLIGHT_TRAIN,		/* a link has trained */
 	FLIGHT_LINK,		/* a client is told of its link */
 	FLIGHT_CHANGED,		/* a client is told of a change of its port */
+	FLIGHT_FLAP,		/* a link's cable comes back */
 };
 
 struct flight {
 	struct flight *next;	/* in the list of spare ones, or in the queue */
 	uint64_t turn;		/* in the queue: the turn in which it lands */
 	uint32_t node;		/* where */
-	uint32_t tid;		/* FLIGHT_TRAP: of the trap */
+	uint32_t tid;		/* FLIGHT_TRAP: of the trap; FLIGHT_FLAP: of the flap */
 	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
 	uint16_t pkey;		/* of a GMP */
 	uint8_t kind;		/* enum flight_kind */
-	uint8_t port;		/* where: port of arrival; FLIGHT_TRAP: slot */
+	uint8_t port;		/* where: port of arrival; FLIGHT_TRAP: that sends it */
 	bool gmp;		/* `mad` holds a GMP, else `smp` an SMP */
 	struct smp smp;		/* the MAD */
 	struct model_mad mad;	/* the MAD, if it is a GMP */
@@ -181,11 +202,50 @@ plain_port(const struct sim_node *n, uint16_t lid)
 	return n->lft[lid];
 }
 
+/* The P_Key at an index of a port's table. */
+static inline uint16_t
+port_pkey(const struct sim_port *p, unsigned index)
+{
+	return p->pkeys ? p->pkeys[index] : index ? 0 : 0xffff;
+}
+
+/* Two P_Keys let each other in: one partition, and not both limited members (IBA 10.9.3). */
+static inline bool
+pkeys_match(uint16_t a, uint16_t b)
+{
+	return !((a ^ b) & 0x7fff) && a & 0x7fff && (a | b) & 0x8000;
+}
+
+/* The ports, of the 16 from 16 * position on, that a multicast LID goes out by. */
+static inline uint16_t
+node_mft(const struct sim_node *n, uint16_t mlid, unsigned position)
+{
+	unsigned at = mlid - MLID_MIN, cap = n->sw.multicast_fdb_cap;
+
+	if (!n->mft || at >= cap || position > 15 ||
+	    (n->sw.multicast_fdb_top && mlid > n->sw.multicast_fdb_top))
+		return 0;
+	return n->mft[(size_t)position * cap + at];
+}
+
 /* model.c */
+struct sim_port *
+model_peer(struct model *m, const struct sim_port *p);	/* NULL if there is no cable */
 void
-model_link_down(struct model *m, uint32_t node, unsigned port);	/* and let it train again */
+model_link_retrain(struct model *m, uint32_t node, unsigned port);	/* down, then it trains */
+void
+model_cable_reset(struct model *m, uint32_t node, unsigned port);	/* rate as in the file */
+void
+model_unplug(struct model *m, uint32_t node, unsigned port);
+/* A Set of PortInfo at this port takes its link down, to this physical state (0: the default). */
+void
+model_port_set_down(struct model *m, uint32_t node, unsigned port, unsigned phys_state);
 void
 model_link_trained(struct model *m, uint32_t node, unsigned port);
+void
+model_links_down(struct model *m, uint32_t node);	/* of a node */
+void
+model_links_train(struct model *m, uint32_t node);
 void
 model_lft_set(struct sim_node *n, unsigned block, const uint8_t *data);
 
@@ -194,6 +254,8 @@ struct place {
 	uint32_t node;		/* where a packet is */
 	unsigned port;		/* through which port it came; 0 = inside a switch */
 	unsigned hops;		/* cables that it crossed */
+	monotime delay;		/* by faults of these */
+	double loss;		/* chance to have been lost on them */
 };
 
 struct packet {
@@ -216,6 +278,29 @@ way_by_mlid(const struct model *m, const struct packet *k, const struct place *a
  * it arrives with; before: the end port's. False: lost. */
 bool
 way_directed(const struct model *m, struct smp *s, uint16_t lid, struct place *at, uint16_t *slid);
+
+/* device.c: a node as it is after power-up. */
+void
+device_init(struct model *m, struct sim_node *n);
+void
+device_tables_free(struct sim_node *n);
+void
+device_caps(const struct model_options *o, const struct model_caps *asked,
+	    struct model_caps *caps);	/* defaults filled in */
+uint16_t
+device_pkeys(const struct sim_node *n, unsigned port);	/* entries of a P_Key table */
+bool
+device_has_fdr10(const struct sim_node *n);	/* it has the vendor's ExtendedPortInfo */
+
+/* model_fault.c */
+void
+fault_flap_ends(struct model *m, const struct flight *f);
+/* The status to answer a request with instead of doing it; 0 = none. */
+uint16_t
+fault_status(const struct sim_node *n, bool set, uint16_t attr_id);
+/* A slow SMA takes one more MAD: how long until it has done it. False: its queue is full. */
+bool
+fault_slow(struct model *m, struct sim_node *n, monotime *wait);
 
 /* flight.c */
 struct flight *
@@ -254,18 +339,49 @@ watch_passage(const struct model *m, const struct flight *f, const uint8_t wire[
 	      const struct place *from, const struct place *to, bool lost);
 
 /* trap.c */
+struct trap_packet {		/* a packet that had a bad key */
+	uint32_t key;		/* P_Key or Q_Key */
+	uint32_t src_qp, dst_qp;
+	uint16_t slid, dlid;
+	uint8_t sl;
+};
+
 void
 trap_due(struct model *m, struct flight *f);
+/* A TrapRepress came through a port: it ends the trap that it names, if its M_Key is right. False:
+ * it was for none of the node's, and may be for a client. */
 bool
-trap_repressed(struct sim_node *n, const struct smp *s);	/* it was for a trap of the node */
+trap_repressed(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s);
 void
 trap_128(struct model *m, uint32_t node);
 void
 trap_144(struct model *m, uint32_t node, unsigned port, uint16_t flags);
+void
+trap_145(struct model *m, uint32_t node, unsigned port);
+void
+trap_bad_mkey(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s);
+/* An end port got a packet with a bad P_Key (257) or Q_Key (258): counts it and sends the trap. */
+void
+trap_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
+void
+trap_bad_qkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
+/* A switch dropped a packet at a port for its P_Key (259): counts it and sends the trap. */
+void
+trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
+/* A link had `n` more errors of a kind (129: marginal link errors, 130: buffer overruns, 131: flow
+ * control timed out); a trap where they pass the threshold of PortInfo. Returns how often. */
+unsigned
+trap_count_errors(struct model *m, uint32_t node, unsigned port, enum trap_number kind, uint32_t n);
 
 /* sma.c: the answer to a request replaces its status and data; false = no answer. */
 bool
-sma_answer(struct model *m, uint32_t node, unsigned in, struct smp *s);
+sma_answer(struct model *m, uint32_t node, unsigned in, uint16_t slid, struct smp *s);
+/* The M_Key of a request is right, or does not matter; a wrong one is counted, and a trap sent. */
+bool
+sma_key_allows(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s);
+/* A P_Key is in the table of a port, or matches an entry of it (IBA 10.9.3). */
+bool
+sma_pkey_allows(const struct sim_node *n, unsigned port, uint16_t pkey);
 /* sma_ar.c: the vendor's attribute with this id, NULL if the node has none. */
 const struct sma_attribute *
 sma_ar_find(const struct sim_node *n, uint16_t id);
@@ -279,5 +395,18 @@ sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
 uint16_t
 sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
 		 uint8_t data[SMP_DATA_SIZE]);
+/* sma_table.c: tables of ports and switches. */
+uint16_t
+sma_linear_fdb(const struct sma_request *r);
+uint16_t
+sma_multicast_fdb(const struct sma_request *r);
+uint16_t
+sma_guid_info(const struct sma_request *r);
+uint16_t
+sma_p_keys(const struct sma_request *r);
+uint16_t
+sma_sl_to_vl(const struct sma_request *r);
+uint16_t
+sma_vl_arbitration(const struct sma_request *r);
 
 #endif

@@ -119,10 +119,16 @@ set_end(const struct sim_node *n, struct sim_port *p, const struct portinfo *a)
 	i->m_key_lease = a->m_key_lease;
 	i->m_key_protect = a->m_key_protect;
 	i->gid_prefix = a->gid_prefix;
-	i->mcast_pkey_trap = a->mcast_pkey_trap;
+	if (i->cap_mask & CAP_MCAST_PKEY_TRAP)
+		i->mcast_pkey_trap = a->mcast_pkey_trap;
 	i->init_type = a->init_type;
 	p->reregisters += a->client_reregister;
-	/* Counters of violations are cleared by writing 0, and not written otherwise. */
+}
+
+/* Counters of violations are cleared by writing 0, and not written otherwise. */
+static void
+clear_violations(struct portinfo *i, const struct portinfo *a)
+{
 	if (!a->m_key_violations)
 		i->m_key_violations = 0;
 	if (!a->p_key_violations)
@@ -162,13 +168,13 @@ set_link(const struct sim_node *n, const struct target *t, const struct portinfo
 		return;
 	i->vl_stall_count = a->vl_stall_count;
 	i->hoq_life = a->hoq_life;
-	i->enforce_in = a->enforce_in;
-	i->enforce_out = a->enforce_out;
-	i->filter_raw_in = a->filter_raw_in;
-	i->filter_raw_out = a->filter_raw_out;
+	i->enforce_in = a->enforce_in && n->sw.enforce_in_cap;
+	i->enforce_out = a->enforce_out && n->sw.enforce_out_cap;
+	i->filter_raw_in = a->filter_raw_in && n->sw.filter_raw_in_cap;
+	i->filter_raw_out = a->filter_raw_out && n->sw.filter_raw_out_cap;
 }
 
-/* Up by one step, or down: then the link trains again unless it shall not. */
+/* Up by one step, or down: then the link trains again unless it is disabled. */
 static void
 set_state(struct model *m, uint32_t node, const struct target *t, const struct portinfo *a)
 {
@@ -178,10 +184,8 @@ set_state(struct model *m, uint32_t node, const struct target *t, const struct p
 		t->p->info.state = a->state;
 		return;
 	}
-	if (a->phys_state)
-		t->p->disabled = a->phys_state != PHYS_POLLING;
 	if (a->state == PORT_DOWN || a->phys_state)
-		model_link_down(m, node, t->port);
+		model_port_set_down(m, node, t->port, a->phys_state);
 }
 
 uint16_t
@@ -202,6 +206,7 @@ sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
 		if (t.end)
 			set_end(n, t.p, &a);
 		set_link(n, &t, &a);
+		clear_violations(&t.p->info, &a);
 		set_state(m, node, &t, &a);
 		flight_changed(m, node, t.port);
 	}

@@ -27,6 +27,10 @@ cross(const struct model *m, struct place *at, unsigned out)
 	p = &n->ports[out];
 	if (!port_is_up(p))
 		return false;
+	if (p->faults) {
+		at->delay += p->faults->delay;
+		at->loss = 1 - (1 - at->loss) * (1 - p->faults->loss_ppm / 1e6);
+	}
 	at->node = p->peer;
 	at->port = p->peer_port;
 	at->hops++;
@@ -133,7 +137,7 @@ int
 model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end)
 {
 	struct packet k = { .dlid = dlid, .sl = SL_NONE, .reliable = true, .data = true };
-	struct place at = { node, port, 0 };
+	struct place at = { .node = node, .port = port };
 	int hops = way_by_lid(m, &k, &at);
 
 	*end = at.node;
@@ -153,10 +157,7 @@ struct spread {
 static bool
 leads_to(const struct sim_node *n, uint16_t mlid, unsigned port)
 {
-	unsigned index = mlid - MLID_MIN;
-
-	return n->mft && index < MCAST_LIDS &&
-		n->mft[port / 16 * MCAST_LIDS + index] >> port % 16 & 1;
+	return node_mft(n, mlid, port / 16) >> port % 16 & 1;
 }
 
 static void

@@ -191,8 +191,9 @@ down(struct wrong *w, const struct sim_port *p, const struct sim_port *q, const 
 {
 	if (port_is_up(p))
 		return;
-	wrong_add(w, "%s: down%s", what, p->cut ? ", the cable is cut" : p->disabled ||
-		  q->disabled ? ", a port is disabled" : "");
+	wrong_add(w, "%s: down%s", what, p->cut ? ", the cable is cut" :
+		  p->info.phys_state == PHYS_DISABLED || q->info.phys_state == PHYS_DISABLED ?
+		  ", a port is disabled" : "");
 }
 
 static void
@@ -286,7 +287,7 @@ static bool
 tables_match(const struct wrong *w, uint32_t i, unsigned k)
 {
 	const struct model *m = w->m;
-	unsigned len = m->nodes[i].type == NODE_SWITCH ? PORT0_PKEYS : CA_PKEYS;
+	unsigned len = model_pkeys(m, i, k);
 
 	for (unsigned a = 0; a < len; a++)
 		for (unsigned b = 0; b < w->sm_keys; b++)
@@ -300,11 +301,12 @@ sm_keys(struct wrong *w)
 {
 	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
 		const struct sim_node *n = &w->m->nodes[i];
-		unsigned len = n->type == NODE_SWITCH ? PORT0_PKEYS : CA_PKEYS;
 
 		for (unsigned k = 0; k <= n->nports; k++)
-			for (unsigned a = 0; &n->ports[k] == w->sm && a < len; a++)
-				w->sm_key[w->sm_keys++] = model_pkey(w->m, i, k, a);
+			if (&n->ports[k] == w->sm)
+				for (unsigned a = 0; a < model_pkeys(w->m, i, k) &&
+				     w->sm_keys < WRONG_KEYS; a++)
+					w->sm_key[w->sm_keys++] = model_pkey(w->m, i, k, a);
 	}
 }
 
@@ -330,11 +332,10 @@ static void
 traps(struct wrong *w)
 {
 	for (uint32_t i = 0; i < w->m->net->nnodes; i++)
-		for (unsigned t = 0; t < TRAP_SLOTS; t++)
-			if (w->m->nodes[i].traps[t].tid)
+		for (const struct sim_trap *t = w->m->nodes[i].traps; t; t = t->next)
+			if (t->tid)
 				wrong_add(w, "%s: trap %u is sent again and again, nobody "
-					  "represses it", name(w, i),
-					  t == TRAP_SLOT_128 ? 128 : 144);
+					  "represses it", name(w, i), t->number);
 }
 
 /* ---- All ---- */

@@ -60,9 +60,17 @@ enum port_cap {
 	CAP_NOTICE = 1u << 2,
 	CAP_TRAP = 1u << 3,
 	CAP_SL_MAPPING = 1u << 6,
+	CAP_SYSTEM_GUID = 1u << 11,	/* SystemImageGUID, with trap 145 */
+	CAP_PKEY_SWITCH_TRAP = 1u << 12,	/* a switch sends trap 259 */
 	CAP_EXTENDED_SPEEDS = 1u << 14,
 	CAP_MASK2 = 1u << 15,		/* CapabilityMask2 is meaningful */
+	CAP_VENDOR_CLASS = 1u << 20,
+	CAP_DR_NOTICE = 1u << 21,	/* trap 256 tells the directed route */
+	CAP_MASK_NOTICE = 1u << 22,	/* trap 144 when this mask changes */
 	CAP_CLIENT_REREGISTER = 1u << 25,
+	CAP_LOCAL_CHANGES = 1u << 26,	/* trap 144 for other local changes */
+	CAP_MCAST_PKEY_TRAP = 1u << 29,	/* MulticastPKeyTrapSuppressionEnabled may be set */
+	CAP_MCAST_FDB_TOP = 1u << 30,	/* SwitchInfo.MulticastFDBTop counts */
 };
 
 /* Attribute modifier of PortInfo: port number, and this bit to ask for (or set) the extended link
@@ -203,6 +211,9 @@ notice_subject_port(const struct notice *n);
 /* Trap 144: the change-flags word of the details, with the "NodeDescription changed" bit; 0 unless
  * the details say that there are such changes (OtherLocalChanges). */
 #define NOTICE_144_NODE_DESCRIPTION 0x0001
+#define NOTICE_144_LINK_WIDTH 0x0002	/* LinkWidthEnabled */
+#define NOTICE_144_LINK_SPEED 0x0004	/* LinkSpeedEnabled */
+#define NOTICE_144_SM_PRIORITY 0x0008
 uint16_t
 notice_144_flags(const struct notice *n);
 

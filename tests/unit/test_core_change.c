@@ -34,10 +34,11 @@ live(const char *fabric, struct tap **tap)
 	return sm;
 }
 
+/* A port's second trap may have to wait for its SubnetTimeOut, 1.07 s. */
 static void
 settle(struct bed_sm *sm)
 {
-	bed_wait(sm->bed, MSEC(200));
+	bed_wait(sm->bed, MSEC(1300));
 	assert_true(bed_quiet(sm, BOUND));
 }
 
