@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/model.h"
-#include "sim/ar_impl.h"
+#include "sim/model_impl.h"
 
 /*
  * The subnet management agent of a simulated device: one function an attribute, found by a table.
