@@ -73,10 +73,11 @@ model_loop(const struct model *m);
 /* A MAD as a client sends or gets it. */
 struct model_mad {
 	uint8_t mad[MAD_SIZE];	/* wire bytes */
-	uint16_t lid;		/* out: destination, LID_PERMISSIVE for directed ones; in: source */
+	uint16_t lid;		/* out: destination, LID_PERMISSIVE for directed ones but where
+				 * they begin with a part by LID; in: source, likewise */
 	uint8_t qp;		/* 0 SMP, 1 GMP */
 	uint8_t sl;		/* service level of a GMP */
-	uint16_t pkey_index;	/* of a GMP */
+	uint16_t pkey_index;	/* of a GMP: in the sender's table; in: in the receiver's */
 };
 
 struct model_client_events {
@@ -88,7 +89,8 @@ struct model_client_events {
 	void *arg;				/* handed to all */
 };
 
-/* One MAD on its way, for whoever watches: told once, when it sets out. */
+/* One MAD on its way, for whoever watches: told once, when it sets out. One to a multicast LID ends
+ * at the first of those whom it reaches. */
 struct model_passage {
 	const uint8_t *mad;	/* MAD_SIZE wire bytes, as they set out */
 	uint32_t from, to;	/* nodes; `to` is where it ends, or gets lost */
