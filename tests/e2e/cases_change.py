@@ -35,10 +35,6 @@ def trunk(lab):
                 if net.kind[a[0]] == "switch" and net.kind[b[0]] == "switch")
 
 
-def console_end(end):
-    return '"%s"[%d]' % end
-
-
 def proved(lab):
     """Whether outsiders find every link active and every pair reached, just now."""
     try:
@@ -67,14 +63,14 @@ def test_cable():
         before = proof.discover(lab)
         links, count = m.status()["links"], sweeps(m)
         a, b = trunk(lab)
-        lab.console("Unlink " + console_end(a))
+        lab.unplug(*a)
         wait_for("one link less in weft status", lambda: m.status()["links"] == links - 1, PROVED)
         wait_for("event link-down", lambda: events(m, "link-down"))
         m.weft("wait", "--timeout", str(PROVED))
         after = wait_for("new tables proved", lambda: proved(lab), PROVED)
         need(after.ports == before.ports, "a lost cable moved LIDs")
         need(sweeps(m) > count, "no sweep was counted")
-        lab.console("ReLink " + console_end(a))
+        lab.plug(*a)
         wait_for("the link to be back", lambda: m.status()["links"] == links, PROVED)
         wait_for("event link-up", lambda: events(m, "link-up"))
         m.weft("wait", "--timeout", str(PROVED))
@@ -88,13 +84,13 @@ def test_host():
         before = proof.discover(lab)
         hosts = m.status()["hosts"]
         gone = lab.net.hosts()[-2]
-        lab.console('Unlink "%s"' % gone)
+        lab.unplug(gone)
         wait_for("one host less in weft status", lambda: m.status()["hosts"] == hosts - 1, PROVED)
         need(events(m, "node-down"), "no event node-down")
         m.weft("wait", "--timeout", str(PROVED))
         seen = wait_for("the rest proved", lambda: proved(lab), PROVED)
         need(len(seen.ports) == len(before.ports) - 1, "ibnetdiscover still sees the host")
-        lab.console('ReLink "%s"' % gone)
+        lab.plug(gone)
         wait_for("the host to be back", lambda: m.status()["hosts"] == hosts, PROVED)
         m.weft("wait", "--timeout", str(PROVED))
         seen = wait_for("all proved", lambda: proved(lab), PROVED)
@@ -191,11 +187,11 @@ def test_lids_kept_for_absent():
         gone = lab.net.hosts()[-2]
         hosts = m.status()["hosts"]
         m.stop()
-        lab.console('Unlink "%s"' % gone)
+        lab.unplug(gone)
         m.start()
         m.wait_up()
         need(m.status()["hosts"] == hosts - 1, "the host should be away")
-        lab.console('ReLink "%s"' % gone)
+        lab.plug(gone)
         wait_for("the host to be back", lambda: m.status()["hosts"] == hosts, PROVED)
         m.weft("wait", "--timeout", str(PROVED))
         need(wait_for("all proved", lambda: proved(lab), PROVED).ports == before.ports,
@@ -207,7 +203,7 @@ def test_silent_host():
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric("ft3-4", tmp)) as lab:
             mute = lab.net.hosts()[3]
-            lab.console('Error "%s"[1] 100' % mute)
+            lab.silence(mute)
             m = Weftd(lab)
             m.start()
             wait_for("the socket", lambda: os.path.exists(m.socket))
@@ -215,7 +211,7 @@ def test_silent_host():
             wait_for("the silent device to be listed", lambda: m.status()["silent"] == 1, PROVED)
             need(any("answer" in w for w in m.status()["warnings"]), "no warning names it: %s" %
                  m.status()["warnings"])
-            lab.console('Error "%s"[1] 0' % mute)
+            lab.silence(mute, False)
             want = lab.net.expected(lab.seat())["hosts"]
             wait_for("it to be taken in once it answers", lambda: m.status()["silent"] == 0 and
                      m.status()["hosts"] == want, PROVED)
@@ -248,7 +244,7 @@ def test_trap():
     with running(extra="    sweep_interval: 0s\n") as (lab, m):
         links = m.status()["links"]
         end = trunk(lab)[0]
-        lab.console("Unlink " + console_end(end))
+        lab.unplug(*end)
         wait_for("one link less in weft status", lambda: m.status()["links"] == links - 1, PROVED)
         m.process.wait_text(r"trap 128")
         m.weft("wait", "--timeout", str(PROVED))
@@ -263,22 +259,16 @@ def test_leaf():
         hosts = m.status()["hosts"]
         leaf = lab.net.cables[(lab.net.hosts()[5], 1)][0]
         of_leaf = [h for h in lab.net.hosts() if lab.net.cables[(h, 1)][0] == leaf]
-        lab.console('Unlink "%s"' % leaf)
+        lab.unplug(leaf)
         wait_for("its hosts to be gone", lambda: m.status()["hosts"] == hosts - len(of_leaf),
                  PROVED)
         m.weft("wait", "--timeout", str(PROVED))
         wait_for("the rest proved", lambda: proved(lab), PROVED)
-        lab.console('ReLink "%s"' % leaf)
+        lab.plug(leaf)
         wait_for("its hosts to be back", lambda: m.status()["hosts"] == hosts, PROVED)
         m.weft("wait", "--timeout", str(PROVED))
         seen = wait_for("all proved", lambda: proved(lab), PROVED)
         need(seen.ports == before.ports and seen.switches == before.switches, "LIDs moved")
-
-
-def errors(lab, switch, percent):
-    """The simulator looks at the port by which a MAD reaches its device: all of them, then."""
-    lab.console(*['Error "%s"[%d] %d' % (switch, p, percent)
-                  for p in range(lab.net.size[switch] + 1)])
 
 
 def test_silent_switch():
@@ -288,13 +278,13 @@ def test_silent_switch():
         tables = proof.tables_only(proof.dump_tables(lab))
         links = m.status()["links"]
         mute = trunk(lab)[1][0]
-        errors(lab, mute, 100)
+        lab.silence(mute)
         m.process.send(signal.SIGHUP)
         wait_for("the silent switch to be listed", lambda: m.status()["silent"] == 1, PROVED)
         st = m.status()
         need(st["links"] == links, "%d links are left of %d" % (st["links"], links))
         need(m.json("check")["ok"], "weft check with a silent switch")
-        errors(lab, mute, 0)
+        lab.silence(mute, False)
         wait_for("it to be taken in again", lambda: m.status()["silent"] == 0, PROVED)
         m.weft("wait", "--timeout", str(PROVED))
         wait_for("all proved", lambda: proved(lab), PROVED)

@@ -38,5 +38,5 @@ def test_judge_finds_cut():
             OpenSM(lab).once()
             seen, _, _ = proof.everything(lab)
             need(len(seen.ports) == 16, "a fat tree of radix 4 has 16 hosts")
-            lab.console('Unlink "%s"' % trunk(lab)[0][0])
+            lab.unplug(trunk(lab)[0][0])
             objects("a switch without cables", "ibnetdiscover sees", proof.everything, lab)

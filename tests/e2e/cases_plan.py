@@ -32,7 +32,7 @@ def test_lids_that_collide():
     with fresh() as lab:
         names = lab.net.hosts()
         for index, lid in ((2, 5), (3, 5), (4, 77), (5, 49000)):
-            lab.console('Baselid "%s"[1] %d' % (names[index], lid))
+            lab.sim.lid(names[index], lid)
         wait_for("the simulator to take them", lambda: re.search(
             r"Lid:\.*77\n", lab.tool("smpquery", "portinfo", "-D", "0", host=names[4])))
         Weftd(lab).once()

@@ -34,7 +34,7 @@ def test_once_port_down():
     """--once with its port down: a bounded end, a reason, and not 0."""
     with quiet_lab() as lab:
         m = Weftd(lab)
-        lab.console('Unlink "%s"' % lab.seat())
+        lab.unplug(lab.seat())
         ends(m.start("--once"), 1, r"port .*(down|not up|no link)", 90)
 
 

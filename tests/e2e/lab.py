@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A laboratory for one test: packaged ibsim on a fabric, and programs attached to it.
+"""A laboratory for one test: a simulator with a fabric, and programs attached to it.
 
 Each Lab has a directory, a simulator and a socket name of its own, so that many can run at once.
 Nothing here sleeps for a fixed time: what must happen is waited for, with a bound. Only processes
-that a Lab started are ended, by their id. Traps of packaged ibsim that this file takes care of:
-
-- a client leaves a folder sys-PID in its working directory: every client works in the Lab's own;
-- the first node of the file is the default seat: each client is told its seat by SIM_HOST;
-- an SM whose simulator is gone hangs in its exit: clients are ended first, then the simulator;
-- a second preload library must come before the simulator's.
+that a Lab started are ended, by their id, clients before the simulator.
 """
-import glob
 import os
 import re
 import shutil
@@ -19,56 +13,8 @@ import subprocess
 import tempfile
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
-SHARED = os.environ.get("WEFT_SHARED", os.path.join(TOP, "..", "shared"))
-SKIP = 77
-
-
-class Failure(Exception):
-    """The test has failed, in one sentence."""
-
-
-class Skip(Exception):
-    """The test cannot run here, and why."""
-
-
-def need(condition, sentence):
-    if not condition:
-        raise Failure(sentence)
-
-
-def wait_for(what, condition, seconds=30, pause=0.02):
-    """Poll until condition() is true; its value is returned."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise Failure("waited %g s in vain for %s" % (seconds, what))
-        time.sleep(pause)
-
-
-def shared(name):
-    path = os.path.join(SHARED, name)
-    if not os.path.exists(path):
-        raise Skip("%s is not here (WEFT_SHARED names the folder)" % name)
-    return path
-
-
-def program(name):
-    """A program of ours from the build folder, or one of the system's."""
-    own = os.path.join(BUILD, name)
-    if os.path.exists(own):
-        return own
-    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") or name
-
-
-def preload():
-    found = glob.glob("/usr/lib/*/umad2sim/libumad2sim.so")
-    need(found, "the package ibsim-utils is not installed")
-    return found[0]
+import simulators
+from common import BUILD, Failure, SHARED, SKIP, Skip, need, program, shared, wait_for
 
 
 class Net:
@@ -174,20 +120,21 @@ class Process:
 
 
 class Lab:
+    """SIM=weftsim in the environment puts the fabric on our own simulator instead of ibsim."""
     count = 0
 
-    def __init__(self, netfile, keep=False):
+    def __init__(self, netfile, keep=False, sim=None):
         self.net = Net(netfile)
         self.dir = tempfile.mkdtemp(prefix="weft-lab-")
         self.keep = keep or bool(os.environ.get("KEEP"))
         self.processes = []
-        self.sim = self.sim_log = None
         Lab.count += 1
-        self.socket = "weft-lab-%d-%d" % (os.getpid(), Lab.count)
+        kind = sim or os.environ.get("SIM", "ibsim")
+        self.sim = simulators.KINDS[kind](self, "weft-lab-%d-%d" % (os.getpid(), Lab.count))
 
     def __enter__(self):
         try:
-            self.start_sim()
+            self.sim.start()
         except BaseException:
             self.close()
             raise
@@ -198,38 +145,28 @@ class Lab:
             self.tell()
         self.close()
 
-    def start_sim(self):
-        net = self.net
-        nodes, switches = len(net.kind), len(net.switches())
-        ports = sum(n + 1 for n in net.size.values())
-        self.sim_log = os.path.join(self.dir, "ibsim.log")
-        argv = ["ibsim", "-s", "-N", str(nodes + 10), "-S", str(switches + 10), "-P",
-                str(ports + 1000), os.path.abspath(net.path)]
-        with open(self.sim_log, "wb") as log:
-            self.sim = subprocess.Popen(argv, cwd=self.dir, stdin=subprocess.PIPE, stdout=log,
-                                        stderr=subprocess.STDOUT, env=self.env(None))
-        wait_for("ibsim to start", self.sim_ready, 120)
+    def unplug(self, node, port=None):
+        """Pull one cable, or all of a node."""
+        self.sim.cables([(node, port)] if port else self.ends(node), False)
 
-    def sim_ready(self):
-        with open(self.sim_log, encoding="utf-8", errors="replace") as f:
-            text = f.read()
-        need(self.sim.poll() is None, "ibsim ended: " + text[-300:])
-        return "simulator ready" in text
+    def plug(self, node, port=None):
+        self.sim.cables([(node, port)] if port else self.ends(node), True)
 
-    def console(self, *commands):
-        """Commands for the simulator's console: Unlink, ReLink, Link, Error, ..."""
-        for c in commands:
-            self.sim.stdin.write((c + "\n").encode())
-        self.sim.stdin.flush()
+    def ends(self, node):
+        return [(n, p) for n, p in self.net.cables if n == node]
+
+    def silence(self, node, on=True):
+        """Let a device answer nothing, or as before."""
+        self.sim.silence(node, on)
 
     def env(self, host, extra_preload=None, **more):
-        env = dict(os.environ, IBSIM_SOCKNAME=self.socket, LC_ALL="C")
+        env = dict(os.environ, LC_ALL="C")
         env["PATH"] = env.get("PATH", "") + ":/usr/sbin:/sbin"
-        for k in ("LD_PRELOAD", "SIM_HOST", "WEFT_SOCKET"):
+        for k in ("LD_PRELOAD", "SIM_HOST", "WEFT_SOCKET", "WEFTSIM_SOCKET", "WEFTSIM_NODE"):
             env.pop(k, None)
+        env.update(self.sim.env(host))
         if host:
-            env["SIM_HOST"] = host
-            env["LD_PRELOAD"] = ":".join(x for x in (extra_preload, preload()) if x)
+            env["LD_PRELOAD"] = ":".join(x for x in (extra_preload, self.sim.preload()) if x)
         env.update({k: v for k, v in more.items() if v is not None})
         return env
 
@@ -272,14 +209,7 @@ class Lab:
     def close(self):
         for p in reversed(self.processes):
             p.stop(seconds=10)
-        if self.sim:
-            self.sim.terminate()
-            try:
-                self.sim.wait(10)
-            except subprocess.TimeoutExpired:
-                self.sim.kill()
-                self.sim.wait()
-            self.sim.stdin.close()
+        self.sim.stop()
         if not self.keep:
             shutil.rmtree(self.dir, ignore_errors=True)
 

@@ -15,7 +15,7 @@ import time
 
 import fabrics
 import lab as laboratory
-from cases_change import console_end, proved
+from cases_change import proved
 from lab import Lab, need, wait_for
 from manager import Weftd
 
@@ -31,11 +31,11 @@ def change(lab, rnd, trunks, out):
     """Take out or put back; `out` holds the cables that are out."""
     for _ in range(rnd.randint(1, 4)):
         if out and rnd.random() < 0.5:
-            lab.console("ReLink " + console_end(out.pop(rnd.randrange(len(out)))))
+            lab.plug(*out.pop(rnd.randrange(len(out))))
         elif len(out) < len(trunks) // 4:
             end = rnd.choice([t for t in trunks if t not in out])
             out.append(end)
-            lab.console("Unlink " + console_end(end))
+            lab.unplug(*end)
 
 
 def trunks_of(net):
