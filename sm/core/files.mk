@@ -19,5 +19,5 @@ core_src := \
 core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd
-weftd_main := sm/core/main.c
-weftd_libs := ctl core routing port fabric store conf text wire base
+weftd_main := sm/core/main.c sm/core/simulate.c
+weftd_libs := ctl core routing port fabric store conf sim text wire base

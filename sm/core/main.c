@@ -20,6 +20,7 @@
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
 #include "sm/core/daemon.h"
+#include "sm/core/simulate.h"
 #include "sm/core/subnet.h"
 #include "sm/ctl/ctl.h"
 #include "sm/port/umad.h"
@@ -33,6 +34,10 @@
 struct weftd {
 	const char *file;		/* configuration, NULL: built-in defaults */
 	bool once;			/* bring up, verify, exit */
+	const char *socket;		/* control socket instead of the configuration's, or NULL */
+	struct simulate_options sim_options;	/* .fabric is NULL without --sim */
+	monotime sim_for;		/* so much virtual time; 0: in real time */
+	struct simulate *sim;		/* the fabric of --sim, or NULL */
 	struct loop *loop;
 	struct config *conf;
 	struct name_map *names;
@@ -58,12 +63,19 @@ struct weftd {
 static void
 usage(FILE *out)
 {
-	fputs("usage: weftd [-c FILE] [--once] [--check-config] [-h] [-V]\n"
+	fputs("usage: weftd [-c FILE] [--once] [--check-config] [--sim FABRIC] [-h] [-V]\n"
 	      "\n"
 	      "  -c, --config FILE  configuration, default /etc/weft/weft.yaml if it exists;\n"
 	      "                     else one subnet on the first InfiniBand port\n"
 	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (and why)\n"
 	      "      --check-config read the configuration, print it in full, exit: 0 good, 2 not\n"
+	      "      --socket PATH  control socket, in place of control.socket\n"
+	      "      --sim FABRIC   manage a simulated fabric in this process, not a real one: a file\n"
+	      "                     as ibnetdiscover prints it, or a recipe (ft3:8; see weftsim(1));\n"
+	      "                     nothing is kept in the state file\n"
+	      "      --sim-script FILE  timed commands that break and mend it\n"
+	      "      --sim-for TIME     run so much virtual time (1d), print the events, exit\n"
+	      "      --sim-seed N       of all that is left to chance\n"
 	      "  -h, --help         this text\n"
 	      "  -V, --version      the version\n"
 	      "\n"
@@ -81,6 +93,25 @@ complain(const char *text, int status)
 }
 
 /*
+ * What happens under virtual time, printed: "0.123456 what" in seconds since the start.
+ */
+static void
+print_event(const struct weftd *w, const struct event *ev)
+{
+	monotime now = loop_now(w->loop);
+
+	printf("%lld.%06lld %s: %s\n", (long long)(now / SEC(1)),
+	       (long long)(now % SEC(1) / USEC(1)), event_type_name(ev->type), ev->text);
+}
+
+static void
+print_fabric(void *arg, const char *line)
+{
+	(void)arg;
+	puts(line);
+}
+
+/*
  * Events into the state file.
  */
 static void
@@ -91,6 +122,8 @@ store_event(void *arg, const struct event *ev)
 	struct json j;
 	char key[24];
 
+	if (w->sim_for)
+		print_event(w, ev);
 	jw_init(&j, &b);
 	event_write(&j, NULL, ev);
 	snprintf(key, sizeof(key), "%020llu", (unsigned long long)ev->sequence);
@@ -386,7 +419,8 @@ open_state(struct weftd *w, struct error *e)
 	uint64_t last = 0;
 	struct error ignored;
 
-	if (!strcmp(w->conf->state, ":memory:")) {
+	/* What is learnt from a simulated fabric must never reach the real one's state. */
+	if (w->sim || !strcmp(w->conf->state, ":memory:")) {
 		w->store = store_open_memory(w->loop);
 	} else {
 		if (folder_make(w->conf->state, e))
@@ -416,7 +450,8 @@ open_subnets(struct weftd *w, struct error *e)
 	w->subnets = mem_array(w->conf->nsubnets, sizeof(struct subnet *));
 	w->ctl_subnets = mem_array(w->conf->nsubnets, sizeof(*w->ctl_subnets));
 	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
-		w->subnets[i] = subnet_new(&env, &w->conf->subnets[i], open_umad, NULL, e);
+		w->subnets[i] = subnet_new(&env, &w->conf->subnets[i],
+					   w->sim ? simulate_port : open_umad, w->sim, e);
 		if (!w->subnets[i])
 			return e->code;
 		w->ctl_subnets[i] = (struct ctl_subnet){
@@ -427,6 +462,12 @@ open_subnets(struct weftd *w, struct error *e)
 	return 0;
 }
 
+static const char *
+control_socket(const struct weftd *w)
+{
+	return w->socket ? w->socket : w->conf->control.socket;
+}
+
 static int
 open_control(struct weftd *w, struct error *e)
 {
@@ -434,28 +475,36 @@ open_control(struct weftd *w, struct error *e)
 		.subnets = w->ctl_subnets, .nsubnets = w->conf->nsubnets, .events = w->events,
 		.reload = reload, .arg = w,
 	};
-	if (w->once)
+	if (w->once || w->sim_for)
 		return 0;
-	w->ctl = ctl_new(w->loop, w->conf->control.socket, w->conf->control.group, &w->host, e);
+	w->ctl = ctl_new(w->loop, control_socket(w), w->conf->control.group, &w->host, e);
 	return w->ctl ? 0 : e->code;
 }
 
 static int
 start(struct weftd *w, struct error *e)
 {
-	w->loop = loop_new_event();
+	w->loop = w->sim_for ? loop_new_virtual(w->sim_options.seed) : loop_new_event();
 	w->end_timer = loop_timer_new(w->loop, end_turn, w);
-	if (!w->once) {
-		if (folder_make(w->conf->control.socket, e))
+	if (!w->once && !w->sim_for) {
+		if (folder_make(control_socket(w), e))
 			return e->code;
-		w->lock = daemon_lock(w->conf->control.socket, "control.socket", e);
+		w->lock = daemon_lock(control_socket(w), "control.socket", e);
 		if (w->lock < 0)
 			return w->lock;
+	}
+	if (w->sim_options.fabric) {
+		w->sim = simulate_new(w->loop, &w->sim_options, w->sim_for ? print_fabric : NULL,
+				      NULL, e);
+		if (!w->sim)
+			return e->code;
 	}
 	if (w->conf->names && !(w->names = name_map_load(w->conf->names, e)))
 		return e->code;
 	if (open_state(w, e) || open_subnets(w, e) || open_control(w, e))
 		return e->code;
+	if (w->sim_for)
+		return 0;
 	loop_signal(w->loop, SIGHUP, on_hup, w);
 	loop_signal(w->loop, SIGUSR1, on_usr1, w);
 	loop_signal(w->loop, SIGTERM, on_term, w);
@@ -472,6 +521,7 @@ stop(struct weftd *w)
 		subnet_free(w->subnets[i]);
 	mem_free(w->subnets);
 	mem_free(w->ctl_subnets);
+	simulate_free(w->sim);
 	store_close(w->store);
 	event_ring_free(w->events);
 	loop_timer_free(w->end_timer);
@@ -506,6 +556,48 @@ check_config(struct weftd *w)
 	return 0;
 }
 
+/* The options that simulate; false and a sentence if the value is none. */
+static bool
+sim_option(struct weftd *w, int c, const char *arg)
+{
+	switch (c) {
+	case 'S':
+		w->sim_options.fabric = arg;
+		return true;
+	case 'C':
+		w->sim_options.script = arg;
+		return true;
+	case 'F':
+		if (duration_parse(arg, &w->sim_for) && w->sim_for > 0)
+			return true;
+		fprintf(stderr, "weftd: --sim-for takes a time such as 90s or 1d, not %s\n", arg);
+		return false;
+	case 'R':
+		if (number_parse(arg, 0, UINT64_MAX, &w->sim_options.seed))
+			return true;
+		fprintf(stderr, "weftd: --sim-seed takes a number, not %s\n", arg);
+		return false;
+	default:
+		fputs("weftd: see weftd --help\n", stderr);
+		return false;
+	}
+}
+
+static bool
+options_agree(const struct weftd *w)
+{
+	const char *why = NULL;
+
+	if (!w->sim_options.fabric &&
+	    (w->sim_options.script || w->sim_for || w->sim_options.seed))
+		why = "--sim-script, --sim-for and --sim-seed go with --sim FABRIC";
+	else if (w->sim_for && w->once)
+		why = "--once and --sim-for both say when to end: give one of them";
+	if (why)
+		fprintf(stderr, "weftd: %s\n", why);
+	return !why;
+}
+
 /* 0: go on; else the exit status + 1. */
 static int
 options(struct weftd *w, int argc, char **argv, bool *check)
@@ -513,7 +605,11 @@ options(struct weftd *w, int argc, char **argv, bool *check)
 	static const struct option longs[] = {
 		{"config", required_argument, NULL, 'c'}, {"once", no_argument, NULL, 'o'},
 		{"check-config", no_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'}, {0},
+		{"version", no_argument, NULL, 'V'}, {"socket", required_argument, NULL, 's'},
+		{"sim", required_argument, NULL, 'S'},
+		{"sim-script", required_argument, NULL, 'C'},
+		{"sim-for", required_argument, NULL, 'F'},
+		{"sim-seed", required_argument, NULL, 'R'}, {0},
 	};
 	int c;
 
@@ -528,6 +624,9 @@ options(struct weftd *w, int argc, char **argv, bool *check)
 		case 'n':
 			*check = true;
 			break;
+		case 's':
+			w->socket = optarg;
+			break;
 		case 'h':
 			usage(stdout);
 			return 1;
@@ -535,12 +634,12 @@ options(struct weftd *w, int argc, char **argv, bool *check)
 			puts("weftd " WEFT_VERSION);
 			return 1;
 		default:
-			fputs("weftd: see weftd --help\n", stderr);
-			return 3;
+			if (!sim_option(w, c, optarg))
+				return 3;
 		}
 	}
 	if (optind == argc)
-		return 0;
+		return options_agree(w) ? 0 : 3;
 	fprintf(stderr, "weftd: unexpected argument \"%s\": see weftd --help\n", argv[optind]);
 	return 3;
 }
@@ -572,7 +671,10 @@ main(int argc, char **argv)
 		stop(&w);
 		return complain(e.text, 1);
 	}
-	loop_run(w.loop);
+	if (w.sim_for)
+		loop_run_until(w.loop, loop_now(w.loop) + w.sim_for, NULL);
+	else
+		loop_run(w.loop);
 	if (w.once && !w.judged)
 		w.exit_status = 1;
 	stop(&w);

@@ -11,10 +11,12 @@ import cases_change
 import cases_judge
 import cases_neighbour
 import cases_plan
+import cases_sim
 import cases_start
 import lab as laboratory
 
-MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan)
+MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan,
+           cases_sim)
 
 
 def cases():

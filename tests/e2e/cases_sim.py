@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""weftd on a simulated fabric in its own process: no simulator beside it, no ports."""
+import os
+import re
+import subprocess
+import tempfile
+
+from lab import need, program
+
+SCRIPT = """at 5s link-down L0_0/3
+at 8s link-up L0_0/3
+at 10s reboot A0_0
+random 5 flaps over 30s hold 100ms..2s
+"""
+
+
+def weftd(folder, *argv, status=0):
+    r = subprocess.run([program("weftd"), "-c", os.path.join(folder, "weft.yaml")] + list(argv),
+                       capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+    need(r.returncode == status, "weftd %s ended with %d, not %d: %s" %
+         (" ".join(argv), r.returncode, status, r.stderr[-400:]))
+    return r
+
+
+def folder_with(text="log: {to: stderr}\n"):
+    tmp = tempfile.TemporaryDirectory(prefix="weft-sim-")
+    with open(os.path.join(tmp.name, "weft.yaml"), "w", encoding="utf-8") as f:
+        f.write("state: %s/weft.db\n%s" % (tmp.name, text))
+    with open(os.path.join(tmp.name, "script"), "w", encoding="utf-8") as f:
+        f.write(SCRIPT)
+    return tmp
+
+
+def test_sim_once():
+    """Up, and said so; the state file stays the real fabric's."""
+    with folder_with() as tmp:
+        r = weftd(tmp, "--sim", "ft3:8", "--once")
+        need(re.search(r"is up: 128 hosts, 80 switches, 384 links", r.stderr),
+             "it does not say what is up: %s" % r.stderr[-300:])
+        need(not os.path.exists(os.path.join(tmp, "weft.db")), "a state file was made")
+
+
+def test_sim_virtual():
+    """A minute in no time; one seed tells one story, another seed another one."""
+    with folder_with() as tmp:
+        argv = ["--sim", "ft3:4", "--sim-for", "60s", "--sim-script", "script"]
+        first = weftd(tmp, *argv, "--sim-seed", "7").stdout
+        need(first == weftd(tmp, *argv, "--sim-seed", "7").stdout, "two runs of a seed differ")
+        need(first != weftd(tmp, *argv, "--sim-seed", "8").stdout, "the seed changes nothing")
+        last = re.findall(r"routed: .*? (\d+) links", first)
+        need(last and last[-1] == "48", "the last routing is not of all 48 links: %s" % last)
+        need("A0_0 reboots" in first and "link-down: " in first, "faults are not told of")
+
+
+def test_sim_refused():
+    """What cannot be: one sentence, and nothing starts."""
+    with folder_with() as tmp:
+        for argv, sentence in (
+                (["--sim", "ft3:5"], "even number of ports"),
+                (["--sim", "nowhere.net"], "cannot open nowhere.net"),
+                (["--sim", "ft3:4", "--sim-script", "none"], "cannot open none")):
+            r = weftd(tmp, *argv, status=1)
+            need(sentence in r.stderr and r.stderr.count("\n") == 1, "%s: %s" % (argv, r.stderr))
+        for argv, sentence in (
+                (["--sim-for", "1d"], "go with --sim FABRIC"),
+                (["--sim", "ft3:4", "--sim-for", "soon"], "--sim-for takes a time"),
+                (["--sim", "ft3:4", "--once", "--sim-for", "1s"], "both say when to end")):
+            r = weftd(tmp, *argv, status=2)
+            need(sentence in r.stderr, "%s: %s" % (argv, r.stderr))
+
+
+def test_sim_port():
+    """`port` names a port of the simulated fabric."""
+    with folder_with("log: {to: stderr}\nsubnets: [{name: a, port: 'H1_0_0:1'}]\n") as tmp:
+        r = weftd(tmp, "--sim", "ft3:4", "--once")
+        need("port H1_0_0:1" in r.stderr, "it is on another port: %s" % r.stderr[-300:])
+    with folder_with("log: {to: stderr}\nsubnets: [{name: a, port: 'H9:1'}]\n") as tmp:
+        r = weftd(tmp, "--sim", "ft3:4", "--once", status=1)
+        need('no end port "H9:1"' in r.stderr, "%s" % r.stderr[-300:])
