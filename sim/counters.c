@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "sim/model_impl.h"
+#include "sim/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -113,7 +114,7 @@ uint64_t
 counter_total(struct model *m, uint32_t node, unsigned port, unsigned counter)
 {
 	const struct counters *c = m->nodes[node].counters;
-	uint64_t sum = 0;
+	uint64_t sum = traffic_counter(m->traffic, node, port, counter);
 
 	if (c && counter < CTR_KEPT)
 		sum += c->total[port * CTR_KEPT + counter] + grown(m, c, port, counter);
@@ -202,8 +203,8 @@ find(const struct model *m, uint32_t node, unsigned port, const char *name, stru
 			return names[i].counter;
 	}
 	if ((near = nearest_word(name, words)))
-		return error_set(e, ERR_NOT_FOUND, "no counter is called \"%.40s\"; is \"%s\" meant?",
-				 name, near);
+		return error_set(e, ERR_NOT_FOUND,
+				 "no counter is called \"%.40s\"; is \"%s\" meant?", name, near);
 	return error_set(e, ERR_NOT_FOUND, "no counter is called \"%.40s\"", name);
 }
 

@@ -29,12 +29,16 @@ sim_src := \
 	sim/scratch.c \
 	sim/script.c \
 	sim/server.c \
+	sim/share.c \
 	sim/sim.c \
 	sim/sma.c \
 	sim/sma_ar.c \
 	sim/sma_port.c \
 	sim/sma_table.c \
 	sim/sysfs.c \
+	sim/traffic.c \
+	sim/traffic_load.c \
+	sim/traffic_way.c \
 	sim/trap.c \
 	sim/umad_file.c \
 	sim/watch.c \

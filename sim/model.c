@@ -6,6 +6,7 @@
 #include <string.h>
 #include "sim/counters.h"
 #include "sim/ar_impl.h"
+#include "sim/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -219,6 +220,7 @@ link_changed(struct model *m, uint32_t node, struct sim_port *p, bool by_set)
 {
 	struct sim_node *n = &m->nodes[node];
 
+	traffic_touched(m->traffic);
 	if (n->type == NODE_SWITCH && !by_set) {
 		n->sw.port_state_change = true;
 		trap_128(m, node);

@@ -168,6 +168,7 @@ struct model {
 	bool quiet;			/* no traps while the fabric is being set up */
 	bool in_timer;			/* the timer is set when its callback ends */
 	bool in_turn;			/* what starts now lands in this turn, not in the next */
+	struct traffic *traffic;	/* whose flows the counters show, NULL = none */
 	/* A command counted at a port (enum sim_counter); for traps by thresholds. May be NULL. */
 	void (*counted)(struct model *m, uint32_t node, unsigned port, unsigned counter,
 			uint64_t n);
@@ -200,6 +201,15 @@ plain_port(const struct sim_node *n, uint16_t lid)
 	if (lid > n->sw.linear_fdb_top || lid >= n->lft_len || n->lft[lid] > n->nports)
 		return 0;
 	return n->lft[lid];
+}
+
+/* A packet that came in by a port is at the end port that it is sent to. */
+static inline bool
+lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
+{
+	const struct portinfo *i = &n->ports[n->type == NODE_SWITCH ? 0 : port].info;
+
+	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
 }
 
 /* The P_Key at an index of a port's table. */

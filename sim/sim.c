@@ -8,6 +8,7 @@
 #include "sim/kernel.h"
 #include "sim/names.h"
 #include "sim/script.h"
+#include "sim/traffic.h"
 #include "sm/base/mem.h"
 
 /*
@@ -40,6 +41,7 @@ sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct sim_op
 	s->seed = o->model.seed;
 	s->model = model_new(l, net, &o->model);
 	s->kernel = kernel_new(s->model);
+	s->traffic = traffic_new(s->model);
 	s->names = names_new(s->model);
 	s->script = script_new(s);
 	*sim = s;
@@ -54,6 +56,7 @@ sim_free(struct sim *s)
 	script_free(s->script);
 	names_free(s->names);
 	kernel_free(s->kernel);
+	traffic_free(s->traffic);
 	model_free(s->model);
 	ibnet_free(s->net);
 	mem_free(s);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "sim/model.h"
 #include "sim/model_impl.h"
+#include "sim/traffic_impl.h"
 
 /*
  * The subnet management agent of a simulated device: one function an attribute, found by a table.
@@ -195,6 +196,8 @@ sma_answer(struct model *m, uint32_t node, unsigned in, uint16_t slid, struct sm
 		s->h.status = MAD_STATUS_BAD_ATTR;
 	else if (!s->h.status)
 		s->h.status = a->run(&r);
+	if (r.set)
+		traffic_touched(m->traffic);
 	s->h.method = MAD_GET_RESP;
 	return true;
 }

@@ -39,14 +39,6 @@ cross(const struct model *m, struct place *at, unsigned out)
 
 /* ---- By LID ---- */
 
-static bool
-lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
-{
-	const struct portinfo *i = &n->ports[n->type == NODE_SWITCH ? 0 : port].info;
-
-	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
-}
-
 static unsigned
 adaptive(const struct model *m, const struct place *at, const struct packet *k)
 {

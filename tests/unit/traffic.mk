@@ -1,3 +1,9 @@
 unit_tests += test_pma
 test_pma_libs := sim text wire base
 test_pma_extra := -libmad -lcmocka
+unit_tests += test_share
+test_share_libs := sim text wire base
+test_share_extra := -lcmocka
+unit_tests += test_traffic
+test_traffic_libs := sim text wire base
+test_traffic_extra := -lcmocka
