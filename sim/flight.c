@@ -2,7 +2,6 @@
 #include <string.h>
 #include "sim/model.h"
 #include "sim/model_impl.h"
-#include "sm/base/error.h"
 
 /*
  * MADs under way in the simulated fabric, and the clients that send and get them.
@@ -200,7 +199,7 @@ copy_to(void *arg, const struct place *end)
 	struct copies *c = arg;
 	struct flight *f;
 
-	if (dropped(c->m, end->node))
+	if (dropped(c->m, end->node) || link_lost(c->m, end))
 		return;
 	f = flight_new(c->m, FLIGHT_ARRIVE, end->node, end->port);
 	f->gmp = true;
@@ -425,17 +424,19 @@ static bool
 takes_key(struct model *m, struct flight *f)
 {
 	unsigned port = m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port;
-	struct portinfo *i = &m->nodes[f->node].ports[port].info;
 	int index = find_key(m, f->node, port, f->pkey);
+	struct trap_packet p = {
+		.key = f->pkey, .src_qp = 1, .dst_qp = 1, .slid = f->slid, .dlid = f->dlid,
+		.sl = f->mad.sl,
+	};
 
-	if (index >= 0) {
-		f->mad.pkey_index = (uint16_t)index;
-		f->pkey = model_pkey(m, f->node, port, (unsigned)index);
-		return true;
+	if (index < 0) {
+		trap_bad_pkey(m, f->node, port, &p);
+		return false;
 	}
-	if (i->p_key_violations < 0xffff)
-		i->p_key_violations++;
-	return false;
+	f->mad.pkey_index = (uint16_t)index;
+	f->pkey = model_pkey(m, f->node, port, (unsigned)index);
+	return true;
 }
 
 /* GMPs that a device answers itself, whoever is attached: performance management. */

@@ -446,6 +446,7 @@ test_pkeys(void **state)
 	static const uint8_t keys1[SMP_DATA_SIZE] = { 0xff, 0xff, 0x80, 1, 0x80, 2, 0, 3 };
 	static const uint8_t keys2[SMP_DATA_SIZE] = { 0, 3, 0x7f, 0xff, 0, 1, [62] = 0x80, 2 };
 	struct gmps g[4] = { { .n = 0 } };
+	struct notice notice;
 
 	activate(r, g);
 	send_gmp(r, 2, 5, 0);
@@ -465,10 +466,15 @@ test_pkeys(void **state)
 	assert_int_equal(g[H2].mad[1].pkey_index, 2);
 	assert_int_equal(g[H2].mad[2].pkey_index, 31);
 	assert_int_equal(model_portinfo(r->m, H2, 1)->p_key_violations, 0);
+	g[H1].n = 0;
 	/* Limited to limited; and what the sender has not got does not set out. */
 	send_gmp(r, 2, 0, 3);
 	assert_int_equal(g[H2].n, 3);
 	assert_int_equal(model_portinfo(r->m, H2, 1)->p_key_violations, 1);
+	assert_int_equal(g[H1].n, 1);		/* the trap, to h1's LID */
+	notice_decode(&notice, g[H1].mad[0].mad + 64);
+	assert_int_equal(notice.trap, TRAP_BAD_P_KEY);
+	assert_int_equal(notice.issuer_lid, 2);
 	send_gmp(r, 2, 0, 4);
 	send_gmp(r, 2, 0, 999);
 	assert_int_equal(g[H2].n, 3);
