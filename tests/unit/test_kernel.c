@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a simulated host's kernel does with agents, requests, responses and time-outs. */
+#include "sm/base/log.h"
 #include "tests/unit/kernel_bed.h"
 
 #define VENDOR 0x32
@@ -519,6 +520,107 @@ test_watch(void **state)
 	kernel_unwatch(NULL);
 }
 
+/* ---- The transport over a kernel ---- */
+
+struct user {
+	struct port *port;
+	struct port_mad last;	/* what came last */
+	unsigned n;		/* how many came */
+	int state;		/* +1 up, -1 down, by the last report */
+};
+
+static void
+user_receive(void *arg, const struct port_mad *m)
+{
+	struct user *u = arg;
+
+	u->last = *m;
+	u->n++;
+}
+
+static void
+user_state(void *arg, bool up, const char *why)
+{
+	assert_true(strlen(why) > 0);
+	((struct user *)arg)->state = up ? 1 : -1;
+}
+
+static int
+ask_sa(struct user *u, uint32_t tid)
+{
+	struct port_mad m = { .lid = LID2, .qp = 1, .timeout_ms = 50 };
+
+	header(m.mad, 3, 2, 0x12, tid);
+	memset(m.mad + 100, 0x55, 10);
+	return port_send(u->port, &m);
+}
+
+/* Answer the last question by RMPP with so many bytes of data. */
+static void
+tell_table(struct kbed *b, struct kernel_agent *server, size_t len)
+{
+	uint8_t m[1000] = { 0 };
+
+	memcpy(m, b->in[1].mail[b->in[1].n - 1].data, MAD_SIZE);
+	m[3] |= MAD_RESPONSE;
+	m[26] = 1;
+	assert_int_equal(kernel_send(server, &(struct kernel_mad){
+		.data = m, .len = 56 + len, .lid = LID1, .qpn = 1 }), 0);
+	run(b->r, MSEC(1));
+}
+
+static void
+test_transport(void **state)
+{
+	struct kbed *b = *state;
+	struct user u = { 0 };
+	struct port_events ev = { user_receive, user_state, &u };
+	struct kernel_agent *server;
+	struct kernel_registration r = { .qp = 1, .mgmt_class = 3, .class_version = 2,
+					 .rmpp_version = 1, .methods = { 1u << 0x12 } };
+	struct error e;
+	static const uint8_t zero[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &server, H2, 1, r), 0);
+	assert_int_equal(direct_open(&u.port, b->r->m, H2, 1, &ev, &e), ERR_NOT_FOUND);
+	assert_int_equal(direct_open(&u.port, b->r->m, H1, 257, &ev, &e), ERR_NOT_FOUND);
+	assert_int_equal(direct_open(&u.port, b->r->m, H1, 1, &ev, &e), 0);
+	run(b->r, USEC(1));
+	assert_int_equal(u.state, 1);
+	/* The third of its agents asks; the answer, one segment of 54 bytes, comes as one MAD. */
+	assert_int_equal(ask_sa(&u, 7), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(get32(b->in[1].mail[0].data + 8), 3);
+	tell_table(b, server, 54);
+	assert_int_equal(u.n, 1);
+	assert_int_equal(u.last.status, 0);
+	assert_int_equal(u.last.qp, 1);
+	assert_int_equal(u.last.remote_qp, 1);
+	assert_int_equal(u.last.lid, LID2);
+	assert_int_equal(u.last.mad[109], 0x55);
+	assert_memory_equal(u.last.mad + 110, zero, MAD_SIZE - 110);
+	/* One of two segments does not fit. */
+	assert_int_equal(ask_sa(&u, 8), 0);
+	run(b->r, MSEC(1));
+	tell_table(b, server, 201);
+	assert_int_equal(u.n, 1);
+	assert_int_equal(direct_too_long(u.port), 1);
+	/* Of what is not answered the header comes back. */
+	assert_int_equal(ask_sa(&u, 9), 0);
+	run(b->r, MSEC(51));
+	assert_int_equal(u.n, 2);
+	assert_int_equal(u.last.status, ERR_TIMEOUT);
+	assert_int_equal(u.last.mad[3], 0x12);
+	assert_int_equal(get32(u.last.mad + 12), 9);
+	assert_memory_equal(u.last.mad + 24, zero, MAD_SIZE - 24);
+	u.last.mad[1] = 9;
+	assert_int_equal(port_send(u.port, &u.last), ERR_UNSUPPORTED);
+	assert_int_equal(port_set_issm(u.port, true, &e), 0);
+	assert_int_equal(port_set_issm(u.port, true, &e), 0);
+	assert_true(model_portinfo(b->r->m, H1, 1)->cap_mask & CAP_IS_SM);
+	port_close(u.port);
+}
+
 int
 main(void)
 {
@@ -527,8 +629,11 @@ main(void)
 		KTEST(test_methods), KTEST(test_vendors), KTEST(test_timeout), KTEST(test_late),
 		KTEST(test_duplicates), KTEST(test_refused), KTEST(test_dying), KTEST(test_smps),
 		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch),
+		KTEST(test_transport),
 	};
+	struct error e;
 
 	alarm(60);
+	log_open("/dev/null", LOG_L_ERROR, &e);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -625,7 +625,9 @@ test_exchange(void **state)
 {
 	struct kbed *b = *state;
 	struct kernel_agent *client, *server;
-	static const size_t lens[] = { 0, 1, 199, 200, 201, 400, 12800, 12801, 13000, 13001, 77777 };
+	static const size_t lens[] = {
+		0, 1, 199, 200, 201, 400, 12800, 12801, 13000, 13001, 77777,
+	};
 	uint32_t tid = 1;
 
 	assert_int_equal(enroll(b, &client, H1, 0, client_reg), 0);
