@@ -28,6 +28,7 @@ sim_src := \
 	sim/rng.c \
 	sim/scratch.c \
 	sim/script.c \
+	sim/select.c \
 	sim/server.c \
 	sim/share.c \
 	sim/sim.c \

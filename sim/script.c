@@ -30,15 +30,14 @@ struct timed {
 
 enum event_kind {
 	EVENT_COMMAND,		/* run timed->command */
-	EVENT_DOWN,		/* a flap begins */
-	EVENT_UP,		/* a link comes back */
+	EVENT_FLAP,		/* a link goes down, and comes back */
 };
 
 struct event {
 	monotime at;		/* on the loop's clock */
 	uint64_t seq;		/* order of those at one instant */
 	struct timed *timed;	/* EVENT_COMMAND */
-	monotime hold;		/* EVENT_DOWN: how long */
+	monotime hold;		/* EVENT_FLAP: how long */
 	uint32_t node;		/* of the link */
 	uint8_t port;		/* of the link */
 	uint8_t kind;		/* enum event_kind */
@@ -149,8 +148,7 @@ flap(struct script *k, const struct event *v)
 		return;
 	sim_note(k->s, "flap %s/%u for %s", names_text(k->s->names, v->node), v->port,
 		 duration_text(hold, v->hold));
-	model_link_set(k->s->model, v->node, v->port, false);
-	script_link_up(k, v->hold, v->node, v->port);
+	model_link_flap(k->s->model, v->node, v->port, v->hold);
 }
 
 static void
@@ -165,11 +163,8 @@ happen(struct script *k, struct event v)
 		if (t->every && --t->left && v.at <= t->until)
 			push(k, v);
 		break;
-	case EVENT_DOWN:
+	case EVENT_FLAP:
 		flap(k, &v);
-		break;
-	case EVENT_UP:
-		model_link_set(k->s->model, v.node, v.port, true);
 		break;
 	}
 }
@@ -205,14 +200,6 @@ script_free(struct script *k)
 	region_free(k->region);
 	mem_free(k->heap);
 	mem_free(k);
-}
-
-void
-script_link_up(struct script *k, monotime delay, uint32_t node, unsigned port)
-{
-	push(k, (struct event){ .kind = EVENT_UP, .at = loop_now(k->s->loop) + delay, .node = node,
-				.port = (uint8_t)port });
-	arm(k);
 }
 
 unsigned
@@ -384,7 +371,7 @@ draw(struct script *k, const struct random_flaps *f, bool check, struct error *e
 	for (uint64_t i = 0; len && !check && i < f->n; i++) {
 		struct event v = links[rng_below(&rng, len)];
 
-		v.kind = EVENT_DOWN;
+		v.kind = EVENT_FLAP;
 		v.at = loop_now(k->s->loop) + f->from + draw_time(&rng, f->over);
 		v.hold = f->hold_min + draw_time(&rng, f->hold_max - f->hold_min);
 		push(k, v);

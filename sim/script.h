@@ -26,9 +26,6 @@ script_free(struct script *k);	/* NULL is allowed */
 int
 script_line(struct script *k, const char *line, const struct words *w, const char *where,
 	    bool check, struct error *e);
-/* Bring the link of a port up after a time, if it is cut then. */
-void
-script_link_up(struct script *k, monotime delay, uint32_t node, unsigned port);
 unsigned
 script_waiting(const struct script *k);	/* events that are to come */
 

@@ -155,7 +155,7 @@ no_lids(struct wrong *w)
 		const struct sim_node *n = &w->m->nodes[i];
 
 		for (unsigned k = 0; k <= n->nports; k++)
-			if (is_end_port(n, k) && !n->ports[k].info.lid &&
+			if (!n->off && is_end_port(n, k) && !n->ports[k].info.lid &&
 			    n->ports[k].info.state > PORT_DOWN)
 				wrong_add(w, "%s/%u has no LID", name(w, i), k);
 	}
@@ -186,12 +186,19 @@ each_link(struct wrong *w, link_fn fn)
 	}
 }
 
+static bool
+is_off(const struct wrong *w, const struct sim_port *p, const struct sim_port *q)
+{
+	return w->m->nodes[p->peer].off || w->m->nodes[q->peer].off;
+}
+
 static void
 down(struct wrong *w, const struct sim_port *p, const struct sim_port *q, const char *what)
 {
 	if (port_is_up(p))
 		return;
 	wrong_add(w, "%s: down%s", what, p->cut ? ", the cable is cut" :
+		  is_off(w, p, q) ? ", an end has no power" :
 		  p->info.phys_state == PHYS_DISABLED || q->info.phys_state == PHYS_DISABLED ?
 		  ", a port is disabled" : "");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <inttypes.h>
 #include <string.h>
+#include "sim/ar.h"
 #include "sim/names.h"
 #include "sim/wrong.h"
 
@@ -49,6 +50,21 @@ has_lid(const struct portinfo *i, unsigned lid)
 	return i->lid && lid >= i->lid && lid - i->lid < 1u << i->lmc;
 }
 
+/* Where a packet goes: by the one table, or as an adaptive switch chooses for it. */
+static unsigned
+entry(const struct routes *r, uint32_t node, uint16_t lid)
+{
+	const struct ar_packet packet = { .dlid = lid, .transport = AR_RC };
+
+	if (model_ar_is_on(r->m, node)) {
+		unsigned out = ar_forward(r->m, node, 0, &packet);
+
+		return out ? out : LFT_NO_PORT;
+	}
+	return lid > r->m->nodes[node].sw.linear_fdb_top ? LFT_NO_PORT :
+		model_lft(r->m, node, lid);
+}
+
 /* Look at one entry; *next is the switch that it points to, or IBNET_NONE at the end of the way. */
 static enum entry_fault
 look(const struct routes *r, uint32_t node, uint16_t lid, uint32_t *next)
@@ -60,7 +76,7 @@ look(const struct routes *r, uint32_t node, uint16_t lid, uint32_t *next)
 	*next = IBNET_NONE;
 	if (has_lid(&n->ports[0].info, lid))
 		return ENTRY_GOOD;
-	out = lid > n->sw.linear_fdb_top ? LFT_NO_PORT : model_lft(r->m, node, lid);
+	out = entry(r, node, lid);
 	if (out == LFT_NO_PORT)
 		return ENTRY_NONE;
 	if (!out || out > n->nports)
@@ -83,7 +99,7 @@ note_bad(struct routes *r, uint32_t node, uint16_t lid, enum entry_fault why)
 	if (b->n++ && b->lid <= lid)
 		return;
 	b->lid = lid;
-	b->port = model_lft(r->m, node, lid);
+	b->port = (uint8_t)entry(r, node, lid);
 	b->why = (uint8_t)why;
 }
 
@@ -123,8 +139,9 @@ tell_pairs(struct routes *r, uint32_t from, uint32_t to, unsigned port)
 		const struct sim_node *n = &m->nodes[i];
 
 		for (unsigned k = 1; n->type != NODE_SWITCH && k <= n->nports; k++)
-			if (n->ports[k].info.lid && port_is_up(&n->ports[k]) &&
-			    n->ports[k].peer == from && r->w->kind++ < r->w->most)
+			if ((i != to || k != port) && n->ports[k].info.lid &&
+			    port_is_up(&n->ports[k]) && n->ports[k].peer == from &&
+			    r->w->kind++ < r->w->most)
 				buf_printf(r->w->out, "%s/%u cannot reach %s/%u: LID %u\n",
 					   names_text(r->w->s->names, i), k,
 					   names_text(r->w->s->names, to), port,
@@ -164,7 +181,8 @@ look_at(struct routes *r, uint32_t node, unsigned port)
 	for (unsigned l = info->lid; l < info->lid + (1u << info->lmc); l++) {
 		memset(r->state, UNKNOWN, r->m->net->nnodes);
 		for (uint32_t i = 0; i < r->m->net->nnodes; i++)
-			if (r->m->nodes[i].type == NODE_SWITCH && r->state[i] == UNKNOWN)
+			if (r->m->nodes[i].type == NODE_SWITCH && !r->m->nodes[i].off &&
+			    r->state[i] == UNKNOWN)
 				follow(r, i, (uint16_t)l);
 		r->seen++;
 		if (l == info->lid && r->m->nodes[node].type != NODE_SWITCH)

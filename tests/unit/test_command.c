@@ -209,6 +209,13 @@ test_faults(void **state)
 	} faults[] = {
 		{ "silence A", "A: is silent" },
 		{ "hang A", "A: hangs" },
+		{ "node-down A", "A: has no power" },
+		{ "fail A NodeInfo", "A: answers Get(NodeInfo) with status 0x001c" },
+		{ "slow A 1000", "A: its agent takes 1.00 ms for a MAD" },
+		{ "system-guid A 0xa1", "A: has system image GUID 0x00000000000000a1" },
+		{ "link-rate A/2 4xHDR", "A/2: the link trains at most at 4xHDR" },
+		{ "drop A/2 5 out", "A/2: 5 % of the MADs that leave by it are lost" },
+		{ "delay A/2 7us in", "B/1: MADs that leave by it come 7.00 us late" },
 		{ "mute h1 PortInfo", "h1: does not answer PortInfo" },
 		{ "mute h1 0x15", "h1: does not answer PortInfo" },
 		{ "refuse B linear-forwarding-table", "B: refuses Set(LinearForwardingTable) with "
@@ -231,6 +238,12 @@ test_faults(void **state)
 		assert_string_equal(say(d, "heal"), "1 fault undone\n");
 		assert_string_equal(say(d, "show faults"), "no faults are in effect\n");
 	}
+	assert_string_equal(say(d, "plane-down /^[AB]$/"), "2 nodes\n");
+	has(say(d, "wrong"), "A/1 - h1/1: down, an end has no power");
+	say(d, "plane-up \"[AB]\"");
+	assert_string_equal(say(d, "show faults"), "no faults are in effect\n");
+	assert_string_equal(say(d, "silence h*"), "2 nodes\n");
+	say(d, "answer all");
 	say(d, "drop all 1%");
 	has(say(d, "status"), "faults    4 in effect");
 	assert_string_equal(say(d, "heal"), "4 faults undone\n");
@@ -256,6 +269,14 @@ test_refusals(void **state)
 	refused(d, "mute A PortInf", "did you mean \"PortInfo\"");
 	refused(d, "mute A PortInfo on", "it takes off");
 	refused(d, "refuse A PortInfo 0x8000", "a MAD status is a number from 1 to 32767");
+	refused(d, "link-rate A/2 4xFAST", "is no rate");
+	refused(d, "drop A 5 in", "goes with a port alone");
+	refused(d, "delay all 1s", "name one");
+	refused(d, "plane-down h1", "h1 is no switch");
+	refused(d, "plane-down h*", "no switch matches h*");
+	refused(d, "reboot /h[/", "is no regular expression");
+	refused(d, "trap A/0 129", "no link that could have errors");
+	refused(d, "trap A/1 144", "of a switch port 0 sends trap 144");
 	refused(d, "lie A 256", "a port is a number from 0 to 255");
 	refused(d, "guid A 0", "is no GUID");
 	refused(d, "port-guid A/1 0x5", "only port 0 has a GUID");
