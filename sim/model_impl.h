@@ -65,6 +65,7 @@ struct sim_node {
 	uint64_t guid;			/* node GUID, which may be changed */
 	uint64_t system_guid;		/* SystemImageGUID, which may be changed */
 	uint8_t *lft;			/* lft_len entries, from malloc */
+	struct ar_switch *ar;		/* NULL: it does not route adaptively; ar.c */
 	uint16_t *mft;			/* 16 positions of sw.multicast_fdb_cap masks, from malloc,
 					 * NULL until written */
 	uint8_t *sl2vl;			/* (nports + 1)^2 tables of 8 bytes, from malloc, NULL until
@@ -90,7 +91,6 @@ struct sim_node {
 	uint8_t lie_port;		/* LocalPortNum to tell, 0 = the right one */
 	bool off;			/* it has no power */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
-	struct ar_switch *ar;	/* NULL: it does not route adaptively; ar.c */
 	struct counters *counters;	/* NULL until something counts, from malloc; counters.c */
 };
 

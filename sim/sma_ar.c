@@ -35,6 +35,8 @@ do_general_info(const struct sma_request *r)
 	memset(r->data, 0, SMP_DATA_SIZE);
 	if (r->mod != AR_GENERAL_CAPS)
 		return 0;
+	if (device_has_fdr10(r->n))
+		ar_general_add(&a, AR_CAP_EXT_PORT_INFO);
 	if (features & AR_ADAPTIVE)
 		ar_general_add(&a, AR_CAP_LFT);
 	if (features & AR_PLFT) {

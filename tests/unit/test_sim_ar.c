@@ -209,34 +209,39 @@ test_who(void **state)
 	assert_int_equal(get(r, AR_ATTR_GENERAL_INFO, 4), MAD_STATUS_BAD_ATTR);
 }
 
-/* Switches of the vendor, when the options say so. */
+/* Switches of the vendor, when the options say so; they have ExtendedPortInfo, too. */
 static void
 test_vendor(void **state)
 {
+	struct rig r = { .tid = 0 };
+	const struct model_client_events ev = { .receive = on_receive, .arg = &r.in1 };
 	static const char text[] = "vendid=0x2c9\nswitchguid=0xa0\nSwitch 4 \"A\"\n[1] \"B\"[1]\n\n"
 		"vendid=0x66a\nswitchguid=0xb0\nSwitch 4 \"B\"\n\n";
 	struct ar_options o = ar_options_default;
 	struct model_options mo = { .ar = &o };
-	struct loop *l = loop_new_virtual(1);
-	struct ibnet *net;
-	struct model *m;
 	struct ar_info i;
+	const struct smp *s;
 
 	(void)state;
-	assert_int_equal(ibnet_parse(&net, text, strlen(text), "net", NULL), 0);
-	m = model_new(l, net, NULL);
-	assert_false(model_ar_info(m, 0, &i));
-	model_free(m);
+	r.loop = loop_new_virtual(1);
+	assert_int_equal(ibnet_parse(&r.net, text, strlen(text), "net", NULL), 0);
+	r.m = model_new(r.loop, r.net, NULL);
+	assert_false(model_ar_info(r.m, 0, &i));
+	model_free(r.m);
 	o.support.group_cap = 77;
-	m = model_new(l, net, &mo);
+	r.m = model_new(r.loop, r.net, &mo);
 	o.support.group_cap = 5;	/* it has a copy */
-	model_reboot(m, 0);
-	assert_true(model_ar_info(m, 0, &i));
+	model_reboot(r.m, 0);
+	assert_true(model_ar_info(r.m, 0, &i));
 	assert_int_equal(i.group_cap, 77);
-	assert_false(model_ar_info(m, 1, &i));
-	model_free(m);
-	ibnet_free(net);
-	loop_free(l);
+	assert_false(model_ar_info(r.m, 1, &i));
+	r.c1 = model_attach(r.m, 0, 0, &ev);
+	s = must(ask(&r, (struct ask){ .path = "", .attr = AR_ATTR_GENERAL_INFO, .mod = 4 }));
+	memcpy(back, s->data, sizeof(back));
+	told("00803205");
+	model_free(r.m);
+	ibnet_free(r.net);
+	loop_free(r.loop);
 }
 
 /* The reference's two examples of AdaptiveRoutingInfo: capabilities, and a Set that echoes them. */
@@ -721,6 +726,47 @@ test_gmp(void **state)
 	assert_int_equal(r->in2.n, 0);
 }
 
+/* Marsaglia's xorshift64. */
+static uint64_t
+draw(uint64_t below)
+{
+	static uint64_t x = 0x2545f4914f6cdd1d;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return (x >> 11) % below;
+}
+
+/* Any bytes, with modifiers that are right now and then: an answer each time, and no harm. */
+static void
+test_any_bytes(void **state)
+{
+	static const uint16_t attrs[] = {
+		0xff10, 0xff11, 0xff12, 0xff14, 0xff17, 0xff20, 0xff21, 0xff22, 0xff23, 0xff24,
+		0xff25, 0xff61, 0xff91, 0xffb8, 0xffb9, 0xffba, 0xffbc, 0xffbd, 0xffbe,
+	};
+	struct rig *r = *state;
+	uint8_t data[SMP_DATA_SIZE];
+	unsigned done = 0;
+
+	equip(r, "group_cap=97,group_tables=2,sub_groups_cap=5,glb_groups=no,plfts=7");
+	light_up(r);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint16_t attr = attrs[draw(sizeof(attrs) / sizeof(attrs[0]))];
+		uint32_t mod = draw(2) ? (uint32_t)draw(5) : (uint32_t)draw(UINT32_MAX);
+
+		mod |= draw(4) ? 0 : 1u << (draw(2) ? 16 : 24 + draw(8));
+		for (unsigned k = 0; k < sizeof(data); k++)
+			data[k] = (uint8_t)(draw(9) ? 0 : draw(2) ? draw(4) : draw(256));
+		done += draw(4) ? !set(r, attr, mod, data) : !get(r, attr, mod);
+		if (i % 16 == 0)
+			spread(r, 1, (unsigned)draw(16));
+	}
+	assert_in_range(done, 1000, 16000);
+	assert_in_range(model_ar_memory(r->m, A), 1000, 1000000);
+}
+
 static void
 refused(const char *text, const char *want)
 {
@@ -769,7 +815,7 @@ main(void)
 		TEST(test_kept), TEST(test_refused), TEST(test_plfts), TEST(test_plft_groups),
 		TEST(test_forward), TEST(test_states), TEST(test_dead_links),
 		TEST(test_secondary), TEST(test_leaving), TEST(test_staying), TEST(test_gmp),
-		TEST(test_options),
+		TEST(test_any_bytes), TEST(test_options),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
