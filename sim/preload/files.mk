@@ -8,7 +8,9 @@ preload_src := \
 	sim/preload/names.c \
 	sim/preload/path.c \
 	sim/preload/real.c \
-	sim/preload/umad.c
+	sim/preload/umad.c \
+	sim/preload/umad_agent.c \
+	sim/preload/umad_mad.c
 preload_lib := libweftsim-umad.so
 
 preload_trap := -fsanitize=undefined -fsanitize-undefined-trap-on-error

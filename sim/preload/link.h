@@ -24,9 +24,9 @@ int
 link_connect(void);
 
 /*
- * One question and its answer; `fd` (or -1) goes along. The `*nfds` descriptors (close-on-exec) that
- * came with the answer are the caller's; nfds may be NULL if none should come. A status other than 0
- * is an error, in errno. With `interruptible`, a signal ends the wait (EINTR): then the
+ * One question and its answer; `fd` (or -1) goes along. The `*nfds` descriptors (close-on-exec)
+ * that came with the answer are the caller's; nfds may be NULL if none should come. A status other
+ * than 0 is an error, in errno. With `interruptible`, a signal ends the wait (EINTR): then the
  * connection is of no further use. EIO: the server is gone or talks nonsense.
  */
 int

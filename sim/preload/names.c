@@ -328,7 +328,8 @@ eaccess(const char *path, int mode)
 	fn(const char *path, const char *name, void *value, size_t size) \
 	{ \
 		struct path p; \
-		return path_map(&p, AT_FDCWD, path) < 0 ? -1 : REAL(fn)(p.name, name, value, size); \
+		return path_map(&p, AT_FDCWD, path) < 0 ? -1 : \
+		       REAL(fn)(p.name, name, value, size); \
 	}
 
 #define DEFINE_LISTXATTR(fn) \

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "sim/attach.h"
 
@@ -355,7 +357,7 @@ fake_turn(struct fake *k)
 	for (unsigned i = 0; i < FAKE_FILES; i++) {
 		f = &k->files[i];
 		p[1 + 2 * i] = (struct pollfd){ .fd = f->conn, .events = POLLIN };
-		p[2 + 2 * i] = (struct pollfd){ .fd = f->conn < 0 ? -1 : f->wake, .events = POLLIN };
+		p[2 + 2 * i] = (struct pollfd){ .fd = f->wake, .events = POLLIN };
 		if (f->device == FAKE_STUCK)
 			p[2 + 2 * i].fd = -1;
 	}
@@ -449,6 +451,45 @@ fake_start(const char *folder)
 		k.files[i] = (struct fake_file){ .conn = -1, .pair = -1, .wake = -1 };
 	for (;;)
 		fake_turn(&k);
+}
+
+/* This program again, with the library that lies beside it. */
+static void
+fake_run_again(const char *folder)
+{
+	char self[512], library[600], socket_name[300];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	snprintf(library, sizeof(library), "%.*s/libweftsim-umad.so",
+		 (int)(strrchr(self, '/') - self), self);
+	snprintf(socket_name, sizeof(socket_name), "%s/socket", folder);
+	setenv("LD_PRELOAD", library, 1);
+	setenv("WEFTSIM_SOCKET", socket_name, 1);
+	unsetenv("WEFTSIM_NODE");
+	execl(self, self, "preloaded", (char *)NULL);
+	_exit(127);
+}
+
+/* The whole life of a test program: the simulator, this program again, the end. */
+static int
+fake_run(void)
+{
+	char folder[] = "/tmp/weft-preload-XXXXXX", command[64];
+	pid_t simulator, pid;
+	int status = -1;
+
+	if (!mkdtemp(folder))
+		return 1;
+	simulator = fake_start(folder);
+	pid = fork();
+	if (pid == 0)
+		fake_run_again(folder);
+	waitpid(pid, &status, 0);
+	kill(simulator, SIGKILL);
+	waitpid(simulator, NULL, 0);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	return system(command) == 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 #endif

@@ -1,0 +1,8 @@
+# They run themselves with the library preloaded, so it must be there, but is not linked.
+unit_tests += test_preload test_preload_names
+test_preload_libs := base
+test_preload_extra := -lcmocka
+test_preload_names_libs := base
+test_preload_names_extra := -lcmocka
+tsan_tests += test_preload
+$(BUILD)/test_preload $(BUILD)/test_preload_names: | $(BUILD)/$(preload_lib)
