@@ -13,7 +13,7 @@
  * Errors. They are the kernel's. Once the simulator is gone, or has shown a number that cannot be,
  * the file is dead: read() gives EIO, write() EINVAL, registering EPIPE.
  */
-#include "sim/preload/umad_impl.h"
+#include "sim/preload/umad.h"
 
 #include <poll.h>
 #include <string.h>
@@ -21,6 +21,7 @@
 #include "sim/preload/fds.h"
 #include "sim/preload/link.h"
 #include "sim/preload/real.h"
+#include "sim/preload/umad_impl.h"
 
 static struct {
 	pthread_mutex_t lock;		/* of taking one that is unused */

@@ -115,7 +115,7 @@ ioctl_register2(struct umad *u, struct registration2 *a)
 	return enroll(u, &r, true, &a->id);
 }
 
-/* Requests of an agent that is gone are not heard of again; with the last one they are forgotten. */
+/* Requests of an agent that is gone are not heard of again; with the last they are forgotten. */
 static void
 forget_agent(struct umad *u, uint32_t id)
 {
