@@ -1,6 +1,7 @@
 sim_src := \
 	sim/ar.c \
 	sim/ar_options.c \
+	sim/capture.c \
 	sim/command.c \
 	sim/command_fault.c \
 	sim/command_other.c \

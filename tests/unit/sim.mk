@@ -7,3 +7,6 @@ test_sim_extra := -lcmocka
 unit_tests += test_sim_faults
 test_sim_faults_libs := sim text wire base
 test_sim_faults_extra := -lcmocka
+unit_tests += test_capture
+test_capture_libs := sim text wire base
+test_capture_extra := -lcmocka
