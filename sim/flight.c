@@ -542,6 +542,10 @@ land(struct model *m, struct flight *f)
 		fault_flap_ends(m, f);
 		flight_end(m, f);
 		break;
+	case FLIGHT_SET_DOWN:
+		model_port_set_down(m, f->node, f->port, f->tid);
+		flight_end(m, f);
+		break;
 	case FLIGHT_CHANGED:
 		flight_changed(m, f->node, f->port);
 		flight_end(m, f);

@@ -102,13 +102,15 @@ enum flight_kind {
 	FLIGHT_LINK,		/* a client is told of its link */
 	FLIGHT_CHANGED,		/* a client is told of a change of its port */
 	FLIGHT_FLAP,		/* a link's cable comes back */
+	FLIGHT_SET_DOWN,	/* a link goes down because it was told to */
 };
 
 struct flight {
 	struct flight *next;	/* in the list of spare ones, or in the queue */
 	uint64_t turn;		/* in the queue: the turn in which it lands */
 	uint32_t node;		/* where */
-	uint32_t tid;		/* FLIGHT_TRAP: of the trap; FLIGHT_FLAP: of the flap */
+	uint32_t tid;		/* FLIGHT_TRAP: of the trap; FLIGHT_FLAP: of the flap;
+				 * FLIGHT_SET_DOWN: physical state */
 	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
 	uint16_t pkey;		/* of a GMP */
 	uint8_t kind;		/* enum flight_kind */

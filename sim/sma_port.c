@@ -174,9 +174,25 @@ set_link(const struct sim_node *n, const struct target *t, const struct portinfo
 	i->filter_raw_out = a->filter_raw_out && n->sw.filter_raw_out_cap;
 }
 
+/* The link that the answer leaves by goes down behind it. */
+static void
+set_down(struct model *m, uint32_t node, unsigned port, unsigned in, unsigned phys_state)
+{
+	struct flight *f;
+
+	if (port != in) {
+		model_port_set_down(m, node, port, phys_state);
+		return;
+	}
+	f = flight_new(m, FLIGHT_SET_DOWN, node, port);
+	f->tid = phys_state;
+	flight_start(m, f, 0);
+}
+
 /* Up by one step, or down: then the link trains again unless it is disabled. */
 static void
-set_state(struct model *m, uint32_t node, const struct target *t, const struct portinfo *a)
+set_state(struct model *m, uint32_t node, const struct target *t, unsigned in,
+	  const struct portinfo *a)
 {
 	if (m->nodes[node].keep & MODEL_KEEP_STATE || !t->port)
 		return;
@@ -185,7 +201,7 @@ set_state(struct model *m, uint32_t node, const struct target *t, const struct p
 		return;
 	}
 	if (a->state == PORT_DOWN || a->phys_state)
-		model_port_set_down(m, node, t->port, a->phys_state);
+		set_down(m, node, t->port, in, a->phys_state);
 }
 
 uint16_t
@@ -207,7 +223,7 @@ sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
 			set_end(n, t.p, &a);
 		set_link(n, &t, &a);
 		clear_violations(&t.p->info, &a);
-		set_state(m, node, &t, &a);
+		set_state(m, node, &t, in, &a);
 		flight_changed(m, node, t.port);
 	}
 	/* The new key proved itself by being written. */

@@ -256,12 +256,27 @@ test_direct(void **state)
 	r->c1 = NULL;
 }
 
+/* The answer to "go down" comes over the very link, which then goes down and up again. */
+static void
+test_down_behind_the_answer(void **state)
+{
+	struct rig *r = *state;
+
+	run(r, MSEC(5));
+	assert_int_equal(set_state(r, "124", 0, PORT_ARMED), 0);
+	assert_int_equal(set_state(r, "124", 0, PORT_DOWN), 0);
+	assert_false(model_link_is_up(r->m, H2, 1));
+	run(r, MSEC(5));
+	assert_int_equal(model_portinfo(r->m, H2, 1)->state, PORT_INIT);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_silence), TEST(test_lies), TEST(test_time), TEST(test_drop),
 		TEST(test_links), TEST(test_reboot), TEST(test_direct),
+		TEST(test_down_behind_the_answer),
 	};
 
 	alarm(60);
