@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "sim/ar_impl.h"
+#include "sim/traffic_impl.h"
 
 /*
  * Adaptive switches: their life, and how they forward.
@@ -131,7 +132,8 @@ ar_init(struct model *m)
 	*o = *m->o.ar;
 	m->o.ar = o;
 	for (uint32_t i = 0; i < m->net->nnodes; i++)
-		if (m->nodes[i].type == NODE_SWITCH && m->nodes[i].ib->vendor_id == vendor)
+		if (m->nodes[i].type == NODE_SWITCH &&
+		    (o->all_switches || m->nodes[i].ib->vendor_id == vendor))
 			equip(m, &m->nodes[i], &o->support);
 }
 
@@ -147,6 +149,7 @@ model_ar_support(struct model *m, uint32_t node, const struct ar_support *s, str
 		return error_set(e, ERR_INVALID, "an adaptive switch has 1 to 4095 groups, 1 to 14 "
 				 "group tables, 1 to 15 sub-groups and 1 to 36 private LFTs");
 	equip(m, &m->nodes[node], s);
+	traffic_touched(m->traffic);
 	return 0;
 }
 
@@ -340,6 +343,33 @@ model_ar_info(const struct model *m, uint32_t node, struct ar_info *i)
 	*i = a->info;
 	i->group_cap = (uint16_t)ar_group_cap(a, i->sub_grps_active);
 	return true;
+}
+
+unsigned
+model_ar_sub_groups(const struct model *m, uint32_t node)
+{
+	const struct ar_switch *a = switch_of(m, node);
+
+	return a ? ar_sub_groups(a->layout, a->info.sub_grps_active) : 0;
+}
+
+bool
+model_ar_plft_info(const struct model *m, uint32_t node, struct ar_plft_info *i)
+{
+	const struct ar_switch *a = switch_of(m, node);
+
+	if (!a || !has(a, AR_PLFT))
+		return false;
+	*i = a->plft_info;
+	return true;
+}
+
+const struct ar_support *
+model_ar_supported(const struct model *m, uint32_t node)
+{
+	const struct ar_switch *a = switch_of(m, node);
+
+	return a ? &a->support : NULL;
 }
 
 bool

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sim/model.h"
+#include "sm/base/buf.h"
 #include "sm/base/error.h"
 #include "sm/wire/ar.h"
 
@@ -43,7 +44,8 @@ struct ar_support {
 };
 
 struct ar_options {
-	struct ar_support support;	/* of all switches of the vendor */
+	struct ar_support support;	/* of the switches that the next line says */
+	bool all_switches;		/* all; else those of the vendor, by the file's vendor id */
 	struct ar_layout layout;	/* of the attributes of all switches */
 };
 
@@ -52,9 +54,12 @@ struct ar_options {
 extern const struct ar_options ar_options_default;
 /* Change what "features=ar+fr,group_cap=512,plft_shift=20,..." names: features general, ar, fr,
  * copy, calc, plft, rn, hbf, pfrn, or all, or none; numbers by the members' names; flags as yes or
- * no; anything else is for ar_layout_parse(). On error *o is as it was. */
+ * no; switches=all or vendor; anything else is for ar_layout_parse(). On error *o is as it was. */
 int
 ar_options_parse(struct ar_options *o, const char *text, struct error *e);
+/* The support as such a text. */
+void
+ar_support_print(struct buf *out, const struct ar_support *s);
 /* One line a word of it, for help texts. */
 extern const char ar_options_help[];
 
@@ -87,6 +92,14 @@ ar_ports(const struct model *m, uint32_t node, unsigned in, uint16_t lid, unsign
 /* As a Get would tell it; false if the switch is not adaptive. */
 bool
 model_ar_info(const struct model *m, uint32_t node, struct ar_info *a);
+/* Its sub-groups now; 0 if the switch is not adaptive. */
+unsigned
+model_ar_sub_groups(const struct model *m, uint32_t node);
+bool
+model_ar_plft_info(const struct model *m, uint32_t node, struct ar_plft_info *a);
+/* NULL if it knows none of the attributes. */
+const struct ar_support *
+model_ar_supported(const struct model *m, uint32_t node);
 /* Forwarding goes by the adaptive LFT now. */
 bool
 model_ar_is_on(const struct model *m, uint32_t node);

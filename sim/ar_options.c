@@ -20,6 +20,7 @@ const struct ar_options ar_options_default = {
 
 const char ar_options_help[] =
 	"  features=NAME+NAME...  general, ar, fr, copy, calc, plft, rn, hbf, pfrn; all, none\n"
+	"  switches=vendor|all    that route adaptively: of vendor 0x2c9, or all (vendor)\n"
 	"  group_cap=N            groups, with one sub-group (2048)\n"
 	"  group_tables=N         group tables (1)\n"
 	"  sub_groups_cap=N       most sub-groups of a group (2)\n"
@@ -108,9 +109,18 @@ set_member(struct ar_support *s, unsigned i, const char *value, struct error *e)
 	return 0;
 }
 
+static int
+set_switches(struct ar_options *o, const char *value, struct error *e)
+{
+	o->all_switches = !strcmp(value, "all");
+	if (o->all_switches || !strcmp(value, "vendor"))
+		return 0;
+	return error_set(e, ERR_INVALID, "switches=%s: expected all or vendor", value);
+}
+
 /* One "name=value"; false if it is none of the support's. */
 static bool
-set_word(struct ar_support *s, char *word, int *rc, struct error *e)
+set_word(struct ar_options *o, char *word, int *rc, struct error *e)
 {
 	char *value = strchr(word, '=');
 	unsigned i = 0;
@@ -121,9 +131,11 @@ set_word(struct ar_support *s, char *word, int *rc, struct error *e)
 	while (i < MEMBERS && strcmp(word, members[i].name))
 		i++;
 	if (!strcmp(word, "features"))
-		*rc = set_features(s, value, e);
+		*rc = set_features(&o->support, value, e);
+	else if (!strcmp(word, "switches"))
+		*rc = set_switches(o, value, e);
 	else if (i < MEMBERS)
-		*rc = set_member(s, i, value, e);
+		*rc = set_member(&o->support, i, value, e);
 	else
 		return false;
 	return true;
@@ -141,7 +153,7 @@ ar_options_parse(struct ar_options *o, const char *text, struct error *e)
 	for (size_t len; *text && !rc; text += len + (text[len] == ',')) {
 		len = strcspn(text, ",");
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);
-		if (!set_word(&new.support, word, &rc, e))
+		if (!set_word(&new, word, &rc, e))
 			buf_printf(&layout, "%s%.*s", layout.len ? "," : "", (int)len, text);
 	}
 	if (!rc && layout.len)
@@ -150,4 +162,21 @@ ar_options_parse(struct ar_options *o, const char *text, struct error *e)
 	if (!rc)
 		*o = new;
 	return rc;
+}
+
+void
+ar_support_print(struct buf *out, const struct ar_support *s)
+{
+	unsigned len = 0;
+
+	buf_str(out, "features=");
+	for (size_t i = 1; i + 1 < sizeof(features) / sizeof(features[0]); i++)
+		if (s->features & features[i].features)
+			buf_printf(out, "%s%s", len++ ? "+" : "", features[i].name);
+	if (!len)
+		buf_str(out, "none");
+	buf_printf(out, ",group_cap=%u,group_tables=%u,sub_groups_cap=%u,plfts=%u", s->group_cap,
+		   s->group_tables, s->sub_groups_cap, s->plfts);
+	buf_printf(out, ",glb_groups=%s,group_top=%s,lft_leaves=%s", s->glb_groups ? "yes" : "no",
+		   s->group_top ? "yes" : "no", s->lft_leaves ? "yes" : "no");
 }

@@ -33,6 +33,7 @@ struct command {
 extern const struct command command_faults[];	/* command_fault.c */
 extern const struct command command_shows[];	/* command_show.c */
 extern const struct command command_others[];	/* command_other.c */
+extern const struct command command_ar[];	/* command_ar.c */
 
 /* Look at a line without running it; an empty one is fine. */
 int

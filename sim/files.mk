@@ -3,6 +3,7 @@ sim_src := \
 	sim/ar_options.c \
 	sim/capture.c \
 	sim/command.c \
+	sim/command_ar.c \
 	sim/command_fault.c \
 	sim/command_other.c \
 	sim/command_show.c \

@@ -19,15 +19,32 @@ const char stage_help[] =
 	"  --script FILE        commands with times; weftsim(1) tells how they look\n"
 	"  --seed N             of all that is drawn: lost MADs, random flaps, missing cables\n"
 	"  --speed RATE         of the cables of a recipe, 4xEDR if not given\n"
+	"  --adaptive LIST      switches route adaptively: \"on\", or NAME=VALUE,... as in\n"
+	"                       weftsim(1): switches=all, features=ar+fr, group_cap=512\n"
 	"  --latency            MADs take time on cables and in devices\n"
 	"  --like-ibsim         capabilities and LIDs as packaged ibsim has them\n"
 	"  --log FILE           what happens to the fabric, a line each; \"-\": standard output\n";
+
+static int
+set_adaptive(struct stage_options *o, const char *value)
+{
+	struct error e = { 0 };
+
+	o->adaptive = true;
+	o->ar = ar_options_default;
+	if (strcmp(value, "on") && ar_options_parse(&o->ar, value, &e) < 0)
+		return cmd_complain("--adaptive", e.text);
+	return CMD_DONE;
+}
 
 bool
 stage_option(struct stage_options *o, int c, const char *value, int *rc)
 {
 	*rc = CMD_DONE;
 	switch (c) {
+	case 'A':
+		*rc = set_adaptive(o, value);
+		return true;
 	case 'L':
 		o->latency = true;
 		return true;
@@ -153,6 +170,7 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 	if ((rc = generate_or_read(&net, fabric, &o->recipe, e)) < 0)
 		return rc;
 	so.model.instant = !o->latency;
+	so.model.ar = o->adaptive ? &o->ar : NULL;
 	if ((rc = sim_new(&g->sim, g->loop, net, &so, e)) < 0 ||
 	    (o->log && (rc = open_log(g, o->log, e)) < 0) ||
 	    (o->script && (rc = start_script(g->sim, o->script, e)) < 0))

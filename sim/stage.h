@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include "sim/ar.h"
 #include "sim/generate.h"
 #include "sim/server.h"
 #include "sim/sim.h"
@@ -15,6 +16,8 @@ struct stage_options {
 	const char *script;		/* file of timed commands, or NULL */
 	const char *log;		/* file for the event log, "-": standard output; or NULL */
 	bool latency;			/* MADs take time */
+	bool adaptive;			/* there are adaptive switches */
+	struct ar_options ar;		/* which, if so */
 	struct sim_options sim;		/* what the simulation is told */
 	struct generate_options recipe;	/* of a fabric that is no file */
 };
@@ -28,6 +31,7 @@ struct stage {
 
 /* Rows for getopt_long(), and what to do with their values. */
 #define STAGE_OPTIONS \
+	{ "adaptive", required_argument, NULL, 'A' }, \
 	{ "latency", no_argument, NULL, 'L' }, \
 	{ "like-ibsim", no_argument, NULL, 'I' }, \
 	{ "log", required_argument, NULL, 'l' }, \
