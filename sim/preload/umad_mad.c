@@ -23,7 +23,7 @@
 #define HEADER_OLD 56		/* struct ib_user_mad_hdr_old: no pkey_index */
 #define MAD_LEAST 36		/* bytes of a MAD that write() takes at least */
 #define MAD_LEAST_READ 24	/* of a MAD that comes back after its time-out */
-#define LONG_MAX_SIZE (256u << 20)	/* no message is longer */
+#define LONG_MAX_SIZE (512u << 20)	/* no message is longer */
 #define TOKEN_WAIT 10000	/* ms; a simulator that owes a byte for longer is given up */
 #define FULL_WAIT 1		/* ms between looks at a full ring */
 #define LOOK_EVERY 64		/* writes to a busy simulator between looks whether it lives */
