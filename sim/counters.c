@@ -274,7 +274,7 @@ model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *na
 		c->rates = mem_realloc(c->rates, ++c->nrates, sizeof(*c->rates));
 	c->rates[i] = (struct counter_rate){ meter_rate(per_second), loop_now(m->loop),
 					     (uint8_t)port, (uint8_t)counter };
-	if (!per_second)
+	if (per_second <= 0)
 		c->rates[i] = c->rates[--c->nrates];
 	return 0;
 }
