@@ -56,32 +56,37 @@ add_flow(struct traffic *t, uint32_t pattern, struct end src, struct end dst, un
 	};
 }
 
+/* From one source, or from all, to the one destination. */
+static void
+spell_out_to(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t n)
+{
+	const struct traffic_spec *s = &t->patterns[pattern].spec;
+	uint32_t dst = 0;
+
+	while (dst < n && ends[dst].node != s->dst)
+		dst++;
+	for (uint32_t i = 0; dst < n && i < n; i++)
+		if (i != dst && (s->pattern == TRAFFIC_INCAST || ends[i].node == s->src))
+			add_flow(t, pattern, ends[i], ends[dst], 1);
+}
+
 /* The flows of a pattern among hosts' ports of one number. */
 static void
 spell_out(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t n)
 {
 	const struct traffic_spec *s = &t->patterns[pattern].spec;
-	uint32_t shift = s->pattern == TRAFFIC_RING ? 1 : s->shift % (n ? n : 1);
+	uint32_t shift = s->pattern == TRAFFIC_RING ? 1 : s->shift % n;
 
-	for (uint32_t i = 0; i < n; i++) {
-		switch (s->pattern) {
-		case TRAFFIC_FLOW:
-		case TRAFFIC_INCAST:
-			for (uint32_t k = 0; k < n; k++)
-				if (ends[k].node == s->dst && k != i &&
-				    (s->pattern == TRAFFIC_INCAST || ends[i].node == s->src))
-					add_flow(t, pattern, ends[i], ends[k], 1);
-			break;
-		case TRAFFIC_ALL_TO_ALL:
+	if (s->pattern == TRAFFIC_FLOW || s->pattern == TRAFFIC_INCAST) {
+		spell_out_to(t, pattern, ends, n);
+		return;
+	}
+	for (uint32_t i = 0; n > 1 && i < n; i++) {
+		if (s->pattern == TRAFFIC_ALL_TO_ALL)
 			for (uint32_t k = 1; k < n; k++)
 				add_flow(t, pattern, ends[i], ends[(i + k) % n], n - 1);
-			break;
-		case TRAFFIC_RING:
-		case TRAFFIC_SHIFT:
-			if (shift && n > 1)
-				add_flow(t, pattern, ends[i], ends[(i + shift) % n], 1);
-			break;
-		}
+		else if (shift)
+			add_flow(t, pattern, ends[i], ends[(i + shift) % n], 1);
 	}
 }
 

@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/counters.h"
+#include "sim/generate.h"
 #include "sim/model_impl.h"
 #include "sim/traffic.h"
+#include "tests/unit/tree_help.h"
 
 #define GB 1e9
 
@@ -37,24 +39,16 @@ struct rig {
 	struct traffic *t;	/* what is tested */
 };
 
-/* All links ACTIVE, MTU 4096, and every host the LID 1, 2 ... in the order of the text. */
+/* All links ACTIVE, and every host the LID 1, 2 ... in the order of the text. */
 static void
 activate(struct model *m)
 {
 	uint16_t lid = 0;
 
-	for (uint32_t i = 0; i < m->net->nnodes; i++) {
-		struct sim_node *n = &m->nodes[i];
-
-		n->sw.linear_fdb_top = 0xbfff;
-		for (unsigned p = 1; p <= n->nports; p++) {
-			n->ports[p].info.neighbor_mtu = 5;
-			if (n->ports[p].peer != IBNET_NONE)
-				n->ports[p].info.state = PORT_ACTIVE;
-		}
-		if (n->type == NODE_CA)
-			n->ports[1].info.lid = ++lid;
-	}
+	tree_activate(m);
+	for (uint32_t i = 0; i < m->net->nnodes; i++)
+		if (m->nodes[i].type == NODE_CA)
+			m->nodes[i].ports[1].info.lid = ++lid;
 }
 
 /* Ports for LIDs 1 to 4. */
@@ -471,6 +465,107 @@ test_list(void **state)
 	buf_free(&out);
 }
 
+/* The bad tables of L1 and L2, but all that goes up may go by both spines: each carries half. With
+ * one spine dead its half has no way, until the switches leave it out. */
+static void
+test_adaptive(void **state)
+{
+	struct rig *r = *state;
+
+	set_table(r, L1, "\1\2\3\3");
+	set_table(r, L2, "\3\3\1\2");
+	assert_true(tree_adapt_all(r->m));
+	start(r, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = 2 });
+	near(report(r).min_share, 1);
+	near(report(r).max_load, 1);
+	run(r, SEC(2));
+	assert_int_equal(counter(r, H1, 1, "xmit_data"), 500000000);
+	assert_int_equal(counter(r, L1, 3, "xmit_data"), 500000000);
+	assert_int_equal(counter(r, L1, 4, "xmit_data"), 500000000);
+	assert_int_equal(counter(r, S2, 1, "rcv_data"), 500000000);
+	traffic_stop(r->t, 0, NULL);
+	model_link_set(r->m, S2, 2, false);
+	start(r, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = 2 });
+	assert_int_equal(report(r).broken, 2);		/* S2 knows no other way to L2 */
+	near(report(r).delivered, 1 * GB);		/* while L2 sends all by S1 */
+	near(report(r).mean_share, 0.25);
+}
+
+/* ---- A larger tree ---- */
+
+struct tree {
+	struct ibnet *net;	/* 128 hosts */
+	struct loop *loop;	/* virtual */
+	struct model *m;	/* the fabric */
+	struct traffic *t;	/* what is tested */
+};
+
+static void
+grow(struct tree *t, bool spread)
+{
+	struct generate_options o = { 0 };
+	struct error e = { 0 };
+
+	if (generate_words(&t->net, "ft3 8", &o, &e) < 0)
+		fail_msg("%s", e.text);
+	t->loop = loop_new_virtual(1);
+	t->m = model_new(t->loop, t->net, NULL);
+	tree_bring_up(t->m, spread);
+	t->t = traffic_new(t->m);
+}
+
+static void
+fell(struct tree *t)
+{
+	traffic_free(t->t);
+	model_free(t->m);
+	loop_free(t->loop);
+	ibnet_free(t->net);
+}
+
+static struct traffic_report
+try(struct tree *t, struct traffic_spec s)
+{
+	struct traffic_report r;
+	struct error e = { 0 };
+
+	if (traffic_start(t->t, &s, &e) <= 0)
+		fail_msg("%s", e.text);
+	traffic_report(t->t, &r);
+	traffic_stop(t->t, 0, NULL);
+	assert_int_equal(r.broken, 0);
+	return r;
+}
+
+/* Tables that go up by the digits of the destination carry every shift at full rate, and so all
+ * hosts to all; those that take the first port up do not, unless the switches adapt. */
+static void
+test_tree(void **state)
+{
+	struct traffic_spec all = { .pattern = TRAFFIC_ALL_TO_ALL };
+	struct tree t;
+
+	(void)state;
+	grow(&t, true);
+	for (uint32_t k = 1; k < 128; k++)
+		near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = k })
+		     .min_share, 1);
+	near(try(&t, all).min_share, 1);
+	fell(&t);
+	grow(&t, false);
+	/* 64 away is another pod: each pod's 16 hosts meet on one link to a spine. */
+	near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = 64 }).min_share,
+	     1. / 16);
+	/* 16 sources x 112 destinations on that link, at 1/127 each. */
+	near(try(&t, all).max_load, 16. * 112 / 127);
+	assert_true(tree_adapt_all(t.m));
+	for (uint32_t k = 1; k < 128; k++)
+		near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = k })
+		     .min_share, 1);
+	near(try(&t, all).min_share, 1);
+	fell(&t);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -490,6 +585,8 @@ main(void)
 		TEST(test_capacity),
 		TEST(test_refused),
 		TEST(test_list),
+		TEST(test_adaptive),
+		cmocka_unit_test(test_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
