@@ -4,3 +4,6 @@ test_wire_ar_extra := -lcmocka
 unit_tests += test_sim_ar
 test_sim_ar_libs := sim text wire base
 test_sim_ar_extra := -lcmocka
+unit_tests += test_ar_options
+test_ar_options_libs := sim text wire base
+test_ar_options_extra := -lcmocka
