@@ -13,8 +13,9 @@
  * Command lines: found in the tables, counted, run. A line that did something is in the event log
  * before what came of it.
  */
-static const struct command *const tables[] = { command_shows, command_faults, command_others,
-	command_ar };
+static const struct command *const tables[] = {
+	command_shows, command_faults, command_loads, command_ar, command_others,
+};
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 #define COMMANDS_MAX 80u
 

@@ -32,6 +32,7 @@ struct command {
 /* Tables, each ended by a row without a name. */
 extern const struct command command_faults[];	/* command_fault.c */
 extern const struct command command_shows[];	/* command_show.c */
+extern const struct command command_loads[];	/* command_load.c */
 extern const struct command command_others[];	/* command_other.c */
 extern const struct command command_ar[];	/* command_ar.c */
 

@@ -5,6 +5,7 @@ sim_src := \
 	sim/command.c \
 	sim/command_ar.c \
 	sim/command_fault.c \
+	sim/command_load.c \
 	sim/command_other.c \
 	sim/command_show.c \
 	sim/counters.c \

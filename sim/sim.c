@@ -55,8 +55,8 @@ sim_free(struct sim *s)
 		return;
 	script_free(s->script);
 	names_free(s->names);
-	kernel_free(s->kernel);
 	traffic_free(s->traffic);
+	kernel_free(s->kernel);
 	model_free(s->model);
 	ibnet_free(s->net);
 	mem_free(s);

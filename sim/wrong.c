@@ -345,6 +345,32 @@ traps(struct wrong *w)
 					  "represses it", name(w, i), t->number);
 }
 
+/* ---- Counters ---- */
+
+static const char *const errors[] = {
+	"symbol_errors", "link_recoveries", "link_downed", "rcv_errors",
+	"rcv_remote_physical_errors", "rcv_switch_relay_errors", "xmit_discards",
+	"xmit_constraint_errors", "rcv_constraint_errors", "local_link_integrity_errors",
+	"buffer_overrun_errors", "vl15_dropped", "qp1_dropped", NULL,
+};
+
+static void
+counters(struct wrong *w)
+{
+	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
+		const struct sim_node *n = &w->m->nodes[i];
+
+		for (unsigned k = n->type != NODE_SWITCH; n->counters && k <= n->nports; k++) {
+			uint64_t value;
+
+			for (const char *const *c = errors; *c; c++)
+				if (model_counter_get(w->m, i, k, *c, &value, NULL) == 0 && value)
+					wrong_add(w, "%s/%u: %s is %" PRIu64, name(w, i), k, *c,
+						  value);
+		}
+	}
+}
+
 /* ---- All ---- */
 
 static void
@@ -369,6 +395,7 @@ wrong_list(const struct sim *s, struct buf *out, unsigned most)
 	run_kind(&w, pkeys, "ports that are cut off by P_Keys");
 	wrong_routes(&w);
 	run_kind(&w, traps, "traps that wait");
+	run_kind(&w, counters, "counters of errors");
 	if (w.n)
 		buf_printf(out, "%u thing%s wrong\n", w.n, w.n == 1 ? " is" : "s are");
 	else

@@ -277,6 +277,14 @@ test_refusals(void **state)
 	refused(d, "reboot /h[/", "is no regular expression");
 	refused(d, "trap A/0 129", "no link that could have errors");
 	refused(d, "trap A/1 144", "of a switch port 0 sends trap 144");
+	refused(d, "errors A/2 symbol_error 5", "did you mean \"symbol_errors\"");
+	refused(d, "errors A/2 symbol_errors many", "is neither a number");
+	refused(d, "traffic start", "usage: traffic start flow");
+	refused(d, "traffic start flow h1", "usage: traffic start flow SRC DST");
+	refused(d, "traffic start ring fast", "\"fast\" is no rate");
+	refused(d, "traffic start ring 1GB 4", "nothing but: sl NUMBER");
+	refused(d, "traffic start shift x", "a shift is a number");
+	refused(d, "traffic stop 4", "4");
 	refused(d, "lie A 256", "a port is a number from 0 to 255");
 	refused(d, "guid A 0", "is no GUID");
 	refused(d, "port-guid A/1 0x5", "only port 0 has a GUID");
@@ -396,6 +404,46 @@ test_wrong_rest(void **state)
 	m->nodes[H2].ports[1].pkeys = NULL;
 }
 
+/* Two hosts on SDR links of 1 GB/s send to each other by cables that carry more. */
+static void
+test_traffic(void **state)
+{
+	struct desk *d = *state;
+	const char *text;
+
+	set_up(d);
+	assert_string_equal(say(d, "traffic start ring max"), "traffic 1\n");
+	assert_string_equal(say(d, "traffic start flow h1 h2 250MB/s sl 3"), "traffic 2\n");
+	text = say(d, "traffic show");
+	has(text, "3 flows, 0 of them without a path");
+	has(text, "offered 2.25 GB/s, delivered 2 GB/s");
+	has(text, "h1/1: 1.250 of what it can carry is offered, 1.000 carried");
+	wait_for(d, SEC(10));
+	has(say(d, "counters h2/1"), "xmit_data                    2500000000\n");
+	say(d, "traffic stop 1");
+	has(say(d, "traffic show"), "offered 0.25 GB/s, delivered 0.25 GB/s");
+	say(d, "traffic stop");
+	has(say(d, "traffic show"), "0 flows");
+}
+
+static void
+test_counters(void **state)
+{
+	struct desk *d = *state;
+
+	set_up(d);
+	assert_string_equal(say(d, "counters A/2"), "all counters are 0\n");
+	say(d, "errors A/2 symbol_errors 5");
+	say(d, "errors A/2 symbol_errors +3");
+	say(d, "errors A/2 rcv_errors 2.5/s");
+	wait_for(d, SEC(4));
+	assert_string_equal(say(d, "counters A/2"), "symbol_errors                8\n"
+			    "rcv_errors                   10\n");
+	has(say(d, "counters A/2 all"), "xmit_wait                    0\n");
+	assert_string_equal(say(d, "wrong"), "A/2: symbol_errors is 8\nA/2: rcv_errors is 10\n"
+			    "2 things are wrong\n");
+}
+
 static void
 test_show(void **state)
 {
@@ -452,6 +500,8 @@ main(void)
 		DESK(test_wrong),
 		DESK(test_wrong_routes),
 		DESK(test_wrong_rest),
+		DESK(test_traffic),
+		DESK(test_counters),
 		DESK(test_show),
 		DESK(test_timed),
 	};
