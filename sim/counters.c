@@ -247,8 +247,7 @@ model_counter_add(struct model *m, uint32_t node, unsigned port, const char *nam
 	if (counter < 0)
 		return counter;
 	counter_add(m, node, port, (unsigned)counter, n);
-	if (m->counted)
-		m->counted(m, node, port, (unsigned)counter, n);
+	trap_counted(m, node, port, (unsigned)counter, n);
 	return 0;
 }
 

@@ -179,6 +179,7 @@ find_way(struct model *m, struct flight *f, struct place *at)
 {
 	struct packet k = {
 		.slid = f->slid, .dlid = f->dlid, .sl = f->mad.sl, .data = f->gmp, .counts = m,
+		.pkey = f->gmp ? f->pkey : 0,
 	};
 
 	if (!f->gmp && f->smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT)
@@ -218,6 +219,7 @@ multiply(struct model *m, struct flight *f, struct place *at)
 {
 	struct packet k = {
 		.slid = f->slid, .dlid = f->dlid, .sl = f->mad.sl, .data = true, .counts = m,
+		.pkey = f->pkey,
 	};
 	struct copies c = { .m = m, .f = f, .first = *at };
 
@@ -413,7 +415,7 @@ find_key(const struct model *m, uint32_t node, unsigned port, uint16_t key)
 	for (unsigned i = 0; i < n; i++) {
 		uint16_t own = model_pkey(m, node, port, i);
 
-		if (!((own ^ key) & 0x7fff) && (own | key) & 0x8000)
+		if (pkeys_match(own, key))
 			return (int)i;
 	}
 	return -1;

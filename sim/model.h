@@ -162,8 +162,7 @@ uint64_t
 model_lost(const struct model *m);
 
 /* Faults and changes. Switches at the ends note a change of link state and send trap 128. All but
- * changes of the device itself (capabilities, description, what a reboot loses) end by
- * model_heal(). */
+ * capabilities, what is enabled and what a reboot loses ends by model_heal(). */
 void
 model_link_set(struct model *m, uint32_t node, unsigned port, bool up);
 /* Down now, and up again after this time unless model_link_set() comes between. */

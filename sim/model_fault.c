@@ -12,7 +12,7 @@
  *
  * A fault is a field of a node, a port or, for what few links have, of a struct link_faults that
  * the region keeps once a link had a fault. Those of a cable are written at both of its ends. What
- * a device was changed to (description, capabilities, what it lost) is no fault and stays.
+ * a device can do, was told by Sets, or lost is no fault and stays.
  */
 #define SLOW_QUEUE 32u
 
@@ -476,6 +476,8 @@ heal_node(struct model *m, uint32_t node)
 	if (n->guid != n->ib->guid)
 		model_set_node_guid(m, node, n->ib->guid);
 	model_set_system_guid(m, node, n->ib->system_guid);
+	if (strncmp(n->desc, n->ib->desc, NODEDESC_SIZE - 1) != 0)
+		model_set_description(m, node, n->ib->desc);
 	for (unsigned p = 0; p <= n->nports; p++) {
 		if (n->ports[p].guid != n->ib->ports[p].guid)
 			model_set_port_guid(m, node, p, n->ib->ports[p].guid);

@@ -171,9 +171,6 @@ struct model {
 	bool in_timer;			/* the timer is set when its callback ends */
 	bool in_turn;			/* what starts now lands in this turn, not in the next */
 	struct traffic *traffic;	/* whose flows the counters show, NULL = none */
-	/* A command counted at a port (enum sim_counter); for traps by thresholds. May be NULL. */
-	void (*counted)(struct model *m, uint32_t node, unsigned port, unsigned counter,
-			uint64_t n);
 };
 
 /* The link of a port passes MADs. */
@@ -273,6 +270,7 @@ struct place {
 struct packet {
 	uint16_t slid, dlid;	/* from and to */
 	uint8_t sl;		/* service level of data, or SL_NONE */
+	uint16_t pkey;		/* of data; 0: no port looks at it */
 	bool reliable;		/* data of a connection, not a datagram */
 	bool data;		/* it needs ACTIVE links and a lane; SMPs do not */
 	struct model *counts;	/* the ports that data pass count them here; NULL: they do not */
@@ -380,6 +378,9 @@ trap_bad_qkey(struct model *m, uint32_t node, unsigned port, const struct trap_p
 /* A switch dropped a packet at a port for its P_Key (259): counts it and sends the trap. */
 void
 trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
+/* A counter (enum sim_counter) was increased by command. */
+void
+trap_counted(struct model *m, uint32_t node, unsigned port, unsigned counter, uint64_t n);
 /* A link had `n` more errors of a kind (129: marginal link errors, 130: buffer overruns, 131: flow
  * control timed out); a trap where they pass the threshold of PortInfo. Returns how often. */
 unsigned

@@ -2,6 +2,7 @@
 #include "sim/model.h"
 
 #include <string.h>
+#include "sim/counters.h"
 #include "sim/model_impl.h"
 
 /*
@@ -198,6 +199,31 @@ trap_count_errors(struct model *m, uint32_t node, unsigned port, enum trap_numbe
 	if (times)
 		model_port_errors(m, node, port, kind);
 	return times;
+}
+
+void
+trap_counted(struct model *m, uint32_t node, unsigned port, unsigned counter, uint64_t n)
+{
+	uint32_t errors = n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+	unsigned times;
+
+	switch (counter) {
+	case CTR_SYMBOL:
+	case CTR_RCV_PHYSICAL:
+		times = trap_count_errors(m, node, port, TRAP_LOCAL_INTEGRITY, errors);
+		counter_add(m, node, port, CTR_LOCAL_INTEGRITY, times);
+		break;
+	case CTR_RCV_OVERRUN:
+		times = trap_count_errors(m, node, port, TRAP_BUFFER_OVERRUN, errors);
+		counter_add(m, node, port, CTR_OVERRUN, times);
+		break;
+	case CTR_LOCAL_INTEGRITY:
+		model_port_errors(m, node, port, TRAP_LOCAL_INTEGRITY);
+		break;
+	case CTR_OVERRUN:
+		model_port_errors(m, node, port, TRAP_BUFFER_OVERRUN);
+		break;
+	}
 }
 
 void

@@ -61,14 +61,17 @@ forward(const struct model *m, const struct place *at, const struct packet *k)
 	return n->ar ? adaptive(m, at, k) : plain_port(n, k->dlid);
 }
 
+/* The table that was written names a data VL that is in operation (7.6.6). */
 static bool
 has_lane(const struct model *m, const struct place *at, unsigned out, unsigned sl)
 {
+	static const uint8_t lanes[16] = { 1, 1, 2, 4, 8, 15 };
 	const struct sim_node *n = &m->nodes[at->node];
 
 	if (sl == SL_NONE || !n->sl2vl)
 		return true;
-	return model_sl2vl(m, at->node, n->type == NODE_SWITCH ? at->port : out, out, sl) != 15;
+	return model_sl2vl(m, at->node, n->type == NODE_SWITCH ? at->port : out, out, sl) <
+		lanes[n->ports[out].info.op_vls & 15];
 }
 
 static void
@@ -82,6 +85,26 @@ count(const struct packet *k, const struct place *from, unsigned out, const stru
 	counter_add(k->counts, to->node, to->port, CTR_RCV_DATA, GMP_WORDS);
 	counter_add(k->counts, to->node, to->port, CTR_RCV_PKTS, 1);
 	counter_add(k->counts, to->node, to->port, multicast ? CTR_MULTI_RCV : CTR_UNI_RCV, 1);
+}
+
+/* A switch's port that enforces partitions lets the packet through. */
+static bool
+partition_allows(const struct packet *k, const struct sim_node *n, uint32_t node, unsigned port,
+		 bool in)
+{
+	const struct portinfo *i = &n->ports[port].info;
+
+	if (!k->pkey || !(in ? i->enforce_in : i->enforce_out) ||
+	    sma_pkey_allows(n, port, k->pkey))
+		return true;
+	if (k->counts) {
+		counter_add(k->counts, node, port, in ? CTR_RCV_CONSTRAINT : CTR_XMIT_CONSTRAINT, 1);
+		trap_switch_bad_pkey(k->counts, node, port, &(struct trap_packet){
+			.key = k->pkey, .src_qp = 1, .dst_qp = 1, .slid = k->slid,
+			.dlid = k->dlid, .sl = k->sl,
+		});
+	}
+	return false;
 }
 
 /* Leave a node through a port; 0, or why the packet gets lost there. */
@@ -98,6 +121,9 @@ pass(const struct model *m, const struct packet *k, struct place *at, unsigned o
 	    m->nodes[at->node].ports[at->port].info.state != PORT_ACTIVE)
 		return ERR_CLOSED;
 	if (!has_lane(m, &from, out, k->sl))
+		return ERR_CLOSED;
+	if (!partition_allows(k, &m->nodes[from.node], from.node, out, false) ||
+	    !partition_allows(k, &m->nodes[at->node], at->node, at->port, true))
 		return ERR_CLOSED;
 	if (k->counts)
 		count(k, &from, out, at);
