@@ -263,6 +263,11 @@ model_local_change(struct model *m, uint32_t node, unsigned port, uint16_t flags
 /* Errors of a link reach their limit: trap 129 to 131, sent by the end port that belongs to it. */
 void
 model_port_errors(struct model *m, uint32_t node, unsigned port, enum trap_number which);
+/* As if a packet with this bad key had come to an end port (trap 257: P_Key, 258: Q_Key), or to a
+ * switch's external port (259): counted, and the trap sent. */
+void
+model_bad_key(struct model *m, uint32_t node, unsigned port, enum trap_number which, uint32_t key,
+	      uint16_t slid);
 /* Another device in its place, which can do this; it comes up as after a reboot. */
 void
 model_set_caps(struct model *m, uint32_t node, const struct model_caps *caps);

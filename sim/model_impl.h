@@ -370,11 +370,9 @@ void
 trap_145(struct model *m, uint32_t node, unsigned port);
 void
 trap_bad_mkey(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s);
-/* An end port got a packet with a bad P_Key (257) or Q_Key (258): counts it and sends the trap. */
+/* An end port got a packet with a bad P_Key (257): counts it and sends the trap. */
 void
 trap_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
-void
-trap_bad_qkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);
 /* A switch dropped a packet at a port for its P_Key (259): counts it and sends the trap. */
 void
 trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p);

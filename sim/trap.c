@@ -124,13 +124,15 @@ trap_due(struct model *m, struct flight *f)
 		flight_end(m, f);
 		return;
 	}
-	if (now >= p->trap_next) {
-		if (interval < TRAP_INTERVAL_MIN)
-			interval = TRAP_INTERVAL_MIN;
-		p->trap_next = now + interval;
-		send_trap(m, f->node, t);
+	if (now < p->trap_next) {
+		flight_start(m, f, p->trap_next - now);
+		return;
 	}
-	flight_start(m, f, p->trap_next - now);
+	if (interval < TRAP_INTERVAL_MIN)
+		interval = TRAP_INTERVAL_MIN;
+	p->trap_next = now + interval;
+	send_trap(m, f->node, t);
+	flight_start(m, f, interval + 1);	/* behind those that waited for it */
 }
 
 /* The TID names the trap; its upper half belongs to the sender's kernel. */
@@ -322,13 +324,6 @@ trap_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_p
 }
 
 void
-trap_bad_qkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p)
-{
-	count_violation(&m->nodes[node].ports[port].info.q_key_violations);
-	trap_bad_key(m, node, port, TRAP_BAD_Q_KEY, p);
-}
-
-void
 trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct trap_packet *p)
 {
 	struct notice notice = { .type = NOTICE_SECURITY, .trap = TRAP_SWITCH_BAD_P_KEY };
@@ -347,4 +342,29 @@ trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct
 	put16(d + 48, ports[0].info.lid);
 	d[50] = (uint8_t)port;
 	start_trap(m, node, 0, &notice);
+}
+
+void
+model_bad_key(struct model *m, uint32_t node, unsigned port, enum trap_number which, uint32_t key,
+	      uint16_t slid)
+{
+	struct trap_packet p = { .key = key, .src_qp = 1, .dst_qp = 1, .slid = slid };
+	struct sim_node *n;
+
+	if (node >= m->net->nnodes || port > m->nodes[node].nports)
+		return;
+	n = &m->nodes[node];
+	if (which == TRAP_SWITCH_BAD_P_KEY && n->type == NODE_SWITCH && port) {
+		trap_switch_bad_pkey(m, node, port, &p);
+		return;
+	}
+	if (!is_end_port(n, port))
+		return;
+	p.dlid = n->ports[port].info.lid;
+	if (which == TRAP_BAD_P_KEY) {
+		trap_bad_pkey(m, node, port, &p);
+	} else if (which == TRAP_BAD_Q_KEY) {
+		count_violation(&n->ports[port].info.q_key_violations);
+		trap_bad_key(m, node, port, TRAP_BAD_Q_KEY, &p);
+	}
 }

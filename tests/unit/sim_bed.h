@@ -35,6 +35,7 @@ struct box {
 	struct smp smp[INBOX];		/* what came */
 	uint16_t lid[INBOX];		/* from where */
 	unsigned n;			/* how many */
+	unsigned gmps;			/* that came besides */
 	int links;			/* link reports: +1 up, -1 down */
 };
 
@@ -52,6 +53,10 @@ on_receive(void *arg, const struct model_mad *mad)
 {
 	struct box *b = arg;
 
+	if (mad->qp) {
+		b->gmps++;
+		return;
+	}
 	assert_true(b->n < INBOX);
 	assert_int_equal(smp_decode(&b->smp[b->n], mad->mad, MAD_SIZE), 0);
 	b->lid[b->n++] = mad->lid;
@@ -64,18 +69,17 @@ on_link(void *arg, bool up)
 }
 
 static inline int
-setup(void **state)
+setup_with(void **state, const struct model_options *o)
 {
 	struct rig *r = calloc(1, sizeof(*r));
 	struct model_client_events ev = { .receive = on_receive, .link = on_link };
-	struct model_options o = { .seed = 1, .hop_time = USEC(1), .sma_time = USEC(10) };
 	struct error e = { 0 };
 
 	assert_non_null(r);
 	if (ibnet_parse(&r->net, fabric, strlen(fabric), "net", &e) < 0)
 		fail_msg("%s", e.text);
 	r->loop = loop_new_virtual(1);
-	r->m = model_new(r->loop, r->net, &o);
+	r->m = model_new(r->loop, r->net, o);
 	ev.arg = &r->in1;
 	r->c1 = model_attach(r->m, H1, 1, &ev);
 	ev.arg = &r->in2;
@@ -86,6 +90,14 @@ setup(void **state)
 	assert_null(model_attach(r->m, A, 1, &ev));
 	*state = r;
 	return 0;
+}
+
+static inline int
+setup(void **state)
+{
+	struct model_options o = { .seed = 1, .hop_time = USEC(1), .sma_time = USEC(10) };
+
+	return setup_with(state, &o);
 }
 
 static inline int
@@ -247,6 +259,26 @@ get_switch(struct rig *r, const char *path)
 	switchinfo_decode(&sw, must(ask(r, (struct ask){ .path = path,
 							.attr = ATTR_SWITCH_INFO }))->data);
 	return sw;
+}
+
+static inline unsigned
+count_traps(const struct box *b, unsigned trap, struct notice *last, const struct smp **smp)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		struct notice notice;
+
+		if (b->smp[i].h.method != MAD_TRAP)
+			continue;
+		notice_decode(&notice, b->smp[i].data);
+		if (notice.trap != trap)
+			continue;
+		n++;
+		*last = notice;
+		*smp = &b->smp[i];
+	}
+	return n;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

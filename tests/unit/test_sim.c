@@ -376,26 +376,6 @@ test_m_key(void **state)
 	must(ask(r, get));
 }
 
-static unsigned
-count_traps(const struct box *b, unsigned trap, struct notice *last, const struct smp **smp)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < b->n; i++) {
-		struct notice notice;
-
-		if (b->smp[i].h.method != MAD_TRAP)
-			continue;
-		notice_decode(&notice, b->smp[i].data);
-		if (notice.trap != trap)
-			continue;
-		n++;
-		*last = notice;
-		*smp = &b->smp[i];
-	}
-	return n;
-}
-
 static void
 test_traps(void **state)
 {

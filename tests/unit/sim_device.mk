@@ -1,0 +1,9 @@
+unit_tests += test_sim_device
+test_sim_device_libs := sim text wire base
+test_sim_device_extra := -lcmocka
+unit_tests += test_sim_link
+test_sim_link_libs := sim text wire base
+test_sim_link_extra := -lcmocka
+unit_tests += test_sim_trap
+test_sim_trap_libs := sim text wire base
+test_sim_trap_extra := -lcmocka
