@@ -712,13 +712,12 @@ test_gmp(void **state)
 	equip(r, "");
 	go_adaptive(r);
 	model_link_set(r->m, A, 2, false);
-	r->in2.n = 0;
 	mad.mad[0] = mad.mad[2] = 1;
-	mad.mad[1] = MAD_CLASS_SUBN_LID;	/* what the bed can decode, on QP 1 */
+	mad.mad[1] = MAD_CLASS_SUBN_LID;	/* what the bed can decode on QP 0 as well */
 	mad.mad[3] = MAD_GET;
 	model_send(r->c1, &mad);
 	run(r, MSEC(1));
-	assert_int_equal(r->in2.n, 1);
+	assert_int_equal(r->in2.gmps, 1);
 	mad.qp = 0;
 	r->in2.n = 0;
 	mad.mad[3] = MAD_TRAP;
