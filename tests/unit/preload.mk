@@ -6,3 +6,7 @@ test_preload_names_libs := base
 test_preload_names_extra := -lcmocka
 tsan_tests += test_preload
 $(BUILD)/test_preload $(BUILD)/test_preload_names: | $(BUILD)/$(preload_lib)
+# A client for end-to-end tests.
+e2e_programs += umad_pair
+umad_pair_main := tests/e2e/umad_pair.c
+umad_pair_libs := port wire base
