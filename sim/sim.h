@@ -42,10 +42,7 @@ struct sim {
 };
 
 struct sim_options {
-	struct model_options model;
-	/* As packaged ibsim does: port GUIDs, LIDs of the file, speeds, table sizes; so that a
-	 * subnet manager writes the same tables on both. */
-	bool like_ibsim;
+	struct model_options model;	/* of the fabric */
 };
 
 /* `net` belongs to the simulation from the call on, also when it fails. `options` may be NULL. */

@@ -49,7 +49,7 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc)
 		o->latency = true;
 		return true;
 	case 'I':
-		o->sim.like_ibsim = true;
+		o->sim.model.like_ibsim = true;
 		return true;
 	case 'l':
 		o->log = value;
