@@ -156,6 +156,7 @@ counters_reset(struct model *m, uint32_t node)
 {
 	struct sim_node *n = &m->nodes[node];
 
+	traffic_look(m->traffic);
 	if (n->counters)
 		n->counters->nrates = 0;
 	for (unsigned v = 0; v < VIEWS; v++)
@@ -216,6 +217,7 @@ model_counter_get(struct model *m, uint32_t node, unsigned port, const char *nam
 
 	if (counter < 0)
 		return counter;
+	traffic_look(m->traffic);
 	*value = counter_read(m, node, port, counter < CTR_SHARED ? VIEW_EXTENDED : VIEW_DETAIL,
 			      (unsigned)counter);
 	return 0;
@@ -229,6 +231,7 @@ model_counter_set(struct model *m, uint32_t node, unsigned port, const char *nam
 
 	if (counter < 0)
 		return counter;
+	traffic_look(m->traffic);
 	if (counter >= CTR_SHARED) {
 		counter_write(m, node, port, VIEW_DETAIL, (unsigned)counter, value);
 		return 0;

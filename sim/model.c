@@ -273,11 +273,12 @@ train(struct model *m, uint32_t node, unsigned port)
 	flight_start(m, flight_new(m, FLIGHT_TRAIN, node, port), m->o.train_time);
 }
 
-/* A port that was told to be disabled or to sleep stays so. */
+/* A port that was told to be disabled or to sleep stays so. LinkDowned counts links that failed, not
+ * those that a subnet manager took down. */
 static void
-end_down(struct model *m, uint32_t node, struct sim_port *p, unsigned phys_state)
+end_down(struct model *m, uint32_t node, struct sim_port *p, unsigned phys_state, bool by_set)
 {
-	if (port_is_up(p) && (!phys_state || phys_state == PHYS_POLLING))
+	if (port_is_up(p) && !by_set)
 		counter_add(m, node, (unsigned)(p - m->nodes[node].ports), CTR_DOWNED, 1);
 	p->info.state = PORT_DOWN;
 	if (phys_state)
@@ -292,9 +293,9 @@ take_down(struct model *m, uint32_t node, unsigned port, unsigned phys_state, bo
 	struct sim_port *p = &m->nodes[node].ports[port], *q = model_peer(m, p);
 	bool was_up = port_is_up(p);
 
-	end_down(m, node, p, phys_state);
+	end_down(m, node, p, phys_state, by_set);
 	if (was_up && q) {
-		end_down(m, p->peer, q, 0);
+		end_down(m, p->peer, q, 0, by_set);
 		watch_link(m, node, port, "is down");
 		link_changed(m, node, p, by_set);
 		if (q != p)

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "sim/counters.h"
 #include "sim/model_impl.h"
+#include "sim/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -294,6 +295,7 @@ answer(struct pma_request *r, uint16_t id, bool set)
 		samples_control(r->data);
 		return 0;
 	}
+	traffic_look(r->m->traffic);
 	if (set)
 		write_fields(r, a);
 	read_fields(r, a);

@@ -15,7 +15,11 @@
 
 /* ---- For the model ---- */
 
-/* What flows have added to a counter (enum sim_counter) up to now; 0 if t is NULL. */
+/* Whoever reads counters looks first, and then sees all of them as they are at that moment. NULL is
+ * allowed. */
+void
+traffic_look(struct traffic *t);
+/* What flows had added to a counter (enum sim_counter) when somebody last looked; t may be NULL. */
 uint64_t
 traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counter);
 /* Links or tables have changed. NULL is allowed. */
@@ -118,7 +122,7 @@ struct traffic {
 	struct meters by_sl[16];	/* XMIT_DATA and RCV_DATA a port */
 	struct meters by_vl[16];	/* waiting, 1 a port */
 	monotime since;			/* all meters grow from here on */
-	monotime looked;		/* when a counter was last read */
+	monotime looked;		/* when somebody last looked at counters */
 	monotime changed;		/* first change that the rates do not know of */
 	monotime patience;		/* until they shall */
 	bool stale;			/* there is such a change */

@@ -252,6 +252,13 @@ meter_of(unsigned counter)
 	return METERS;
 }
 
+void
+traffic_look(struct traffic *t)
+{
+	if (t)
+		t->looked = loop_now(t->m->loop);
+}
+
 uint64_t
 traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counter)
 {
@@ -259,7 +266,6 @@ traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counte
 
 	if (!t || !t->all.m)
 		return 0;
-	t->looked = loop_now(t->m->loop);
 	link = t->base[node] + port;
 	if (counter >= CTR_WAIT_VL)
 		return meters_read(t, &t->by_vl[counter - CTR_WAIT_VL], link, 0);

@@ -6,6 +6,7 @@
 #include "tests/unit/sim_bed.h"
 
 #include <infiniband/mad.h>
+#include "sim/model_impl.h"
 
 #define CLASS_CPI 0x01
 #define ANY (-1)
@@ -300,6 +301,35 @@ test_refused(void **state)
 	assert_int_equal(perf(g, 4, MAD_TRAP_REPRESS, IB_GSI_PORT_COUNTERS, 1, NULL), ANY);
 }
 
+/* Whatever comes is answered or not; an answer has the request's TID. */
+static void
+test_any_bytes(void **state)
+{
+	struct rig *r = ((struct gmps *)*state)->r;
+	uint8_t mad[MAD_SIZE], was[MAD_SIZE];
+	uint64_t seed = 1;
+	int answers = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		for (unsigned k = 0; k < MAD_SIZE; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			mad[k] = (uint8_t)(seed >> 56);
+		}
+		mad[0] = mad[2] = 1;
+		mad[3] &= 3;
+		mad[16] = 0;
+		mad[17] &= 0x3f;
+		mad[65] &= i & 1 ? 7 : 255;
+		memcpy(was, mad, MAD_SIZE);
+		if (pma_answer(r->m, (uint32_t)i % 4, 1, mad)) {
+			answers++;
+			assert_int_equal(mad[3], MAD_GET_RESP);
+			assert_memory_equal(mad + 8, was + 8, 8);
+		}
+	}
+	assert_in_range(answers, 9000, 11000);
+}
+
 static void
 test_commands(void **state)
 {
@@ -361,6 +391,7 @@ main(void)
 		PMA_TEST(test_all_ports),
 		PMA_TEST(test_mads_count),
 		PMA_TEST(test_refused),
+		PMA_TEST(test_any_bytes),
 		PMA_TEST(test_commands),
 		PMA_TEST(test_link_downed),
 	};
