@@ -19,6 +19,7 @@ sim_src := \
 	sim/generate_tree.c \
 	sim/host.c \
 	sim/kernel.c \
+	sim/kernel_grh.c \
 	sim/kernel_reg.c \
 	sim/kernel_rmpp.c \
 	sim/kernel_sent.c \

@@ -46,6 +46,8 @@ flight_new(struct model *m, enum flight_kind kind, uint32_t node, unsigned port)
 	f->node = node;
 	f->port = (uint8_t)port;
 	f->gmp = false;
+	f->mad.path_bits = 0;
+	f->mad.has_grh = false;
 	return f;
 }
 
@@ -254,19 +256,27 @@ launch(struct model *m, struct flight *f, struct place *at, monotime wait)
 	return true;
 }
 
+/* What a LID or path bits have beyond the port's base LID. */
+static uint8_t
+path_bits(const struct portinfo *i, unsigned bits)
+{
+	return (uint8_t)(bits & ((1u << i->lmc) - 1));
+}
+
 /* From an end port, whose LID it bears: all but the addresses is in the flight. */
 static void
 set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t dlid,
 	monotime wait)
 {
 	const struct place from = { .node = node, .port = port };
+	const struct portinfo *i = &m->nodes[node].ports[port].info;
 	struct place at = from;
 	uint8_t wire[MAD_SIZE];
 	bool lost;
 
 	if (m->tap)
 		watch_wire(f, wire);
-	f->slid = m->nodes[node].ports[port].info.lid;
+	f->slid = i->lid + path_bits(i, f->mad.path_bits);
 	f->dlid = dlid;
 	lost = !launch(m, f, &at, wait);
 	if (m->tap)
@@ -309,6 +319,7 @@ model_send(struct model_client *c, const struct model_mad *mad)
 		send_malformed(c, f, mad);
 		return;
 	}
+	f->mad.path_bits = mad->path_bits;
 	set_out(m, f, c->node, c->port, mad->lid, 0);
 }
 
@@ -337,10 +348,21 @@ deliver(struct model *m, struct flight *f)
 		f->mad.pkey_index = 0;
 	}
 	f->mad.lid = f->slid;
+	f->mad.path_bits = f->dlid == LID_PERMISSIVE || is_multicast(f) ? 0 :
+		path_bits(&end_port(&m->nodes[f->node], f->port)->info, f->dlid);
 	m->in_turn = false;
 	c->ev.receive(c->ev.arg, &f->mad);
 	m->in_turn = in_turn;
 	flight_end(m, f);
+}
+
+static void
+swap_gids(struct model_grh *g)
+{
+	const struct model_grh came = *g;
+
+	memcpy(g->sgid, came.dgid, sizeof(g->sgid));
+	memcpy(g->dgid, came.sgid, sizeof(g->dgid));
 }
 
 /* The flight turns round and carries the answer. */
@@ -348,6 +370,9 @@ static void
 turn_round(struct model *m, struct flight *f, monotime wait)
 {
 	f->kind = f->gmp ? FLIGHT_ARRIVE : FLIGHT_DELIVER;
+	f->mad.path_bits = 0;
+	if (f->gmp && f->mad.has_grh)
+		swap_gids(&f->mad.grh);
 	set_out(m, f, f->node, m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port, f->slid, wait);
 }
 

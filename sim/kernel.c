@@ -74,12 +74,12 @@ on_receive(void *arg, const struct model_mad *m)
 {
 	struct kernel_port *p = arg;
 	struct kernel_agent *a = is_valid(m) ? agent_for(p, m->mad) : NULL;
-	struct kernel_mad in = {
-		.data = m->mad, .len = MAD_SIZE, .lid = m->lid, .qpn = m->qp, .sl = m->sl,
-		.pkey_index = m->pkey_index,
-	};
+	struct kernel_mad in;
 	uint8_t *whole = NULL;
 
+	kernel_sender(&in, p, m);
+	in.data = m->mad;
+	in.len = MAD_SIZE;
 	if (a && a->rmpp && rmpp_is_active(m->mad) && !(whole = kernel_rmpp_receive(a, m, &in)))
 		return;
 	if (a && (!kernel_is_response(m->mad) || end_wait(a, m)))
@@ -116,14 +116,26 @@ on_link(void *arg, bool up)
 
 /* ---- Out ---- */
 
+static void
+address(struct model_mad *out, const struct kernel_agent *a, const struct kernel_mad *to)
+{
+	out->lid = to->lid;
+	out->qp = a->reg.qp;
+	out->sl = to->sl;
+	out->pkey_index = to->pkey_index;
+	out->path_bits = to->path_bits;
+	out->has_grh = to->grh;
+	if (to->grh)
+		kernel_grh_fill(&out->grh, a->p, to);
+}
+
 void
 kernel_emit(struct kernel_agent *a, const struct kernel_mad *to, const uint8_t mad[MAD_SIZE])
 {
-	struct model_mad out = {
-		.lid = to->lid, .qp = a->reg.qp, .sl = to->sl, .pkey_index = to->pkey_index,
-	};
+	struct model_mad out;
 
 	memcpy(out.mad, mad, MAD_SIZE);
+	address(&out, a, to);
 	model_send(a->p->client, &out);
 }
 
@@ -145,20 +157,22 @@ may_send(const struct kernel_agent *a, const struct kernel_mad *m, bool rmpp)
 {
 	if (m->len < MAD_MIN || (a->reg.rmpp_version && !kernel_is_rmpp(m->data[1])))
 		return false;
+	if (m->grh && !kernel_has_gid(a->p, m->gid_index))
+		return false;
 	return rmpp ? m->len >= rmpp_data_offset(m->data[1]) : m->len <= MAD_SIZE;
 }
 
 int
 kernel_send(struct kernel_agent *a, const struct kernel_mad *m)
 {
-	struct model_mad out = {
-		.lid = m->lid, .qp = a->reg.qp, .sl = m->sl, .pkey_index = m->pkey_index,
-	};
+	struct model_mad out;
 	bool active = m->len >= MAD_MIN && kernel_is_rmpp(m->data[1]) && rmpp_is_active(m->data);
 
 	if (!may_send(a, m, active && a->rmpp))
 		return EINVAL;
 	memcpy(out.mad, m->data, m->len < MAD_SIZE ? m->len : MAD_SIZE);
+	if (m->len < MAD_SIZE)
+		memset(out.mad + m->len, 0, MAD_SIZE - m->len);
 	mark(a, out.mad);
 	if ((!active || a->rmpp) && kernel_sent_twice(a, m, out.mad))
 		return EINVAL;
@@ -170,6 +184,7 @@ kernel_send(struct kernel_agent *a, const struct kernel_mad *m)
 		memset(out.mad + MAD_HEADER_SIZE, 0, RMPP_HEADER_SIZE);
 	if (m->timeout_ms)
 		kernel_sent_add(a, m, out.mad);
+	address(&out, a, m);
 	model_send(a->p->client, &out);
 	return 0;
 }

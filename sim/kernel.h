@@ -24,6 +24,9 @@
  *    refused (EINVAL). Directed and LID-routed SMPs are two classes;
  *  - RMPP messages of an agent with rmpp_version 1 are cut into segments and put together again,
  *    with acknowledgements, resends and aborts as IBA volume 1, 13.6 has them; others pass raw.
+ *    A message that the other side stops or aborts is over without a word to the agent;
+ *  - a response comes to the GID, or the path bits, that the request was sent from.
+ * The kernel is freed before its model.
  * Callbacks come from the loop, never inside a call; whatever a callback does to agents is allowed.
  */
 struct kernel;

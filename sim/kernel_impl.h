@@ -8,7 +8,8 @@
 #include "sm/base/map.h"
 
 /* What the files of the kernel share: kernel.c has the objects and what comes in, kernel_reg.c who
- * gets which request, kernel_sent.c what was sent and waits, kernel_rmpp.c long messages. */
+ * gets which request, kernel_sent.c what was sent and waits, kernel_rmpp.c long messages,
+ * kernel_grh.c addresses. */
 #define METHODS 128u
 #define RMPP_HEADER_SIZE 12u	/* behind the MAD header */
 
@@ -101,6 +102,20 @@ kernel_emit(struct kernel_agent *a, const struct kernel_mad *to, const uint8_t m
 /* Responses by their method, TrapRepress, and those that baseboard management marks so. */
 bool
 kernel_is_response(const uint8_t *mad);
+
+/* kernel_grh.c */
+/* Who sent `m`, so that an answer would go to where this says; no data. */
+void
+kernel_sender(struct kernel_mad *from, const struct kernel_port *p, const struct model_mad *m);
+void
+kernel_grh_fill(struct model_grh *g, const struct kernel_port *p, const struct kernel_mad *to);
+bool
+kernel_has_gid(const struct kernel_port *p, unsigned index);
+/* `m`, which is a response to what was sent or (not `response`) the other way round, has the
+ * addresses of that. */
+bool
+kernel_same_ends(const struct kernel_port *p, const struct kernel_mad *sent,
+		 const struct model_mad *m, bool response);
 
 /* kernel_rmpp.c */
 /* `mad` has the message's first bytes as they are to travel. */

@@ -31,7 +31,7 @@ struct gather {
 static void
 reply(struct kernel_agent *a, const struct model_mad *m, const struct rmpp_header *what)
 {
-	struct kernel_mad to = { .lid = m->lid, .sl = m->sl, .pkey_index = m->pkey_index };
+	struct kernel_mad to;
 	struct rmpp_header h;
 	uint8_t mad[MAD_SIZE] = { 0 };
 
@@ -45,6 +45,7 @@ reply(struct kernel_agent *a, const struct model_mad *m, const struct rmpp_heade
 	h.segment = what->segment;
 	h.value = what->value;
 	rmpp_header_encode(&h, mad);
+	kernel_sender(&to, a->p, m);
 	kernel_emit(a, &to, mad);
 }
 

@@ -148,7 +148,6 @@ kernel_sent_free(struct kernel *k)
 
 /* ---- Responses ---- */
 
-/* Both ends are the same: for a response to a request they are this port, in any case. */
 static bool
 same_ends(const struct kernel_sent *s, const struct model_mad *mad)
 {
@@ -156,9 +155,7 @@ same_ends(const struct kernel_sent *s, const struct model_mad *mad)
 
 	if (mad->mad[1] == MAD_CLASS_SUBN_DIRECT)
 		return true;
-	if (sent == came)
-		return false;
-	return came || s->to.lid == mad->lid;
+	return sent != came && kernel_same_ends(s->a->p, &s->to, mad, came);
 }
 
 struct kernel_sent *

@@ -70,6 +70,13 @@ model_ibnet(const struct model *m);
 struct loop *
 model_loop(const struct model *m);
 
+/* The global route header that a GMP may have; the fabric is one subnet, it only carries it. */
+struct model_grh {
+	uint8_t sgid[16], dgid[16];	/* of the sender and of the receiver */
+	uint32_t flow_label;	/* 20 bits */
+	uint8_t traffic_class, hop_limit;
+};
+
 /* A MAD as a client sends or gets it. */
 struct model_mad {
 	uint8_t mad[MAD_SIZE];	/* wire bytes */
@@ -78,6 +85,9 @@ struct model_mad {
 	uint8_t qp;		/* 0 SMP, 1 GMP */
 	uint8_t sl;		/* service level of a GMP */
 	uint16_t pkey_index;	/* of a GMP: in the sender's table; in: in the receiver's */
+	uint8_t path_bits;	/* added to the port's LID: out, the source; in, the destination */
+	bool has_grh;		/* of a GMP: `grh` counts */
+	struct model_grh grh;
 };
 
 struct model_client_events {

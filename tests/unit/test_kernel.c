@@ -385,6 +385,106 @@ test_dying(void **state)
 	kernel_unregister(NULL);
 }
 
+/* The port's GID of its first GUID: h1's port is 0x11, h2's 0x21. */
+static void
+gid(uint8_t *to, uint8_t guid)
+{
+	memset(to, 0, 16);
+	to[0] = 0xfe;
+	to[1] = 0x80;
+	to[15] = guid;
+}
+
+/* With a GRH the ends are GIDs, and an answer without one is none. */
+static void
+test_grh(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *client, *server;
+	uint8_t mad[MAD_SIZE], h1[16], h2[16];
+	struct kernel_mad m = {
+		.data = mad, .len = MAD_SIZE, .lid = LID2, .qpn = 1, .timeout_ms = 100,
+		.grh = true, .hop_limit = 3, .traffic_class = 4, .flow_label = 0x12345,
+	};
+	const struct mail *got = &b->in[1].mail[0];
+
+	gid(h1, 0x11);
+	gid(h2, 0x21);
+	memcpy(m.gid, h2, 16);
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H2, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 1);
+	m.gid_index = 1;			/* no such GID */
+	assert_int_equal(kernel_send(client, &m), EINVAL);
+	m.gid_index = 0;
+	assert_int_equal(kernel_send(client, &m), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	assert_true(got->m.grh);
+	assert_memory_equal(got->m.gid, h1, 16);
+	assert_int_equal(got->m.gid_index, 0);
+	assert_int_equal(got->m.hop_limit, 255);
+	assert_int_equal(got->m.traffic_class, 4);
+	assert_int_equal(got->m.flow_label, 0x12345);
+	assert_int_equal(answer(server, &b->in[1]), 0);		/* without a GRH */
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 0);
+	memcpy(mad, got->data, MAD_SIZE);
+	mad[3] = MAD_GET_RESP;
+	m = got->m;
+	m.data = mad;
+	gid(m.gid, 0x99);			/* to another GID */
+	assert_int_equal(kernel_send(server, &m), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 0);
+	memcpy(m.gid, h1, 16);
+	assert_int_equal(kernel_send(server, &m), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_true(b->in[0].mail[0].m.grh);
+	assert_memory_equal(b->in[0].mail[0].m.gid, h2, 16);
+	assert_int_equal(kernel_dropped(b->k), 2);
+}
+
+/* h1 has LIDs 8 to 11: what it is sent at, and from, is told by the lowest bits. */
+static void
+test_path_bits(void **state)
+{
+	struct kbed *b = *state;
+	struct model_client_events ev = { .receive = on_receive, .arg = &b->r->in1 };
+	struct kernel_agent *client, *server;
+	uint8_t mad[MAD_SIZE];
+	struct portinfo info;
+	struct kernel_mad m = { .data = mad, .len = MAD_SIZE, .lid = 10, .qpn = 1,
+				.path_bits = 7, .timeout_ms = 100 };
+
+	b->r->c1 = model_attach(b->r->m, H1, 1, &ev);
+	info = get_port(b->r, "", 0);
+	info.lid = 8;
+	info.lmc = 2;
+	info.state = info.phys_state = 0;
+	assert_int_equal(set_port(b->r, "", 0, &info), 0);
+	model_detach(b->r->c1);
+	assert_int_equal(enroll(b, &client, H1, 0, sends_only), 0);
+	assert_int_equal(enroll(b, &server, H1, 1, sa), 0);
+	header(mad, 3, 2, MAD_GET, 1);
+	assert_int_equal(kernel_send(client, &m), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[1].n, 1);
+	assert_int_equal(b->in[1].mail[0].m.lid, 11);
+	assert_int_equal(b->in[1].mail[0].m.path_bits, 2);
+	memcpy(mad, b->in[1].mail[0].data, MAD_SIZE);
+	mad[3] = MAD_GET_RESP;
+	assert_int_equal(mail_to(server, mad, 10, 0, 0), 0);	/* to where it did not come from */
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 0);
+	assert_int_equal(mail_to(server, mad, 11, 0, 0), 0);
+	run(b->r, MSEC(1));
+	assert_int_equal(b->in[0].n, 1);
+	assert_int_equal(b->in[0].mail[0].m.path_bits, 3);
+	assert_int_equal(b->in[0].mail[0].m.lid, 8);
+}
+
 static void
 dr_header(uint8_t *mad, uint8_t method, uint16_t attr, uint32_t tid, const char *path)
 {
@@ -628,7 +728,8 @@ main(void)
 		KTEST(test_register), KTEST(test_taken), KTEST(test_request),
 		KTEST(test_methods), KTEST(test_vendors), KTEST(test_timeout), KTEST(test_late),
 		KTEST(test_duplicates), KTEST(test_refused), KTEST(test_dying), KTEST(test_smps),
-		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch),
+		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch), KTEST(test_grh),
+		KTEST(test_path_bits),
 		KTEST(test_transport),
 	};
 	struct error e;
