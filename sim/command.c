@@ -18,6 +18,7 @@ static const struct command *const tables[] = {
 };
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 #define COMMANDS_MAX 80u
+#define HELP_COLUMN 42	/* where the help of a command begins */
 
 static const struct command *
 find_command(const char *name)
@@ -104,8 +105,12 @@ sim_help(struct buf *out)
 		for (const struct command *k = tables[t]; k->name; k++) {
 			int used = (int)strlen(k->name) + 1 + (int)strlen(k->args);
 
-			buf_printf(out, "  %s %s%*s%s\n", k->name, k->args,
-				   used < 42 ? 42 - used : 1, "", k->help);
+			if (used >= HELP_COLUMN)
+				buf_printf(out, "  %s %s\n  %*s%s\n", k->name, k->args,
+					   HELP_COLUMN, "", k->help);
+			else
+				buf_printf(out, "  %s %s%*s%s\n", k->name, k->args,
+					   HELP_COLUMN - used, "", k->help);
 		}
 		if (t + 1 < TABLES)
 			buf_char(out, '\n');
