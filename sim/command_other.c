@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include "sim/capture.h"
 #include "sim/command.h"
 #include "sim/script.h"
 #include "sim/words.h"
@@ -33,6 +36,39 @@ run_timed(const struct call *c)
 }
 
 static int
+capture_stop(const struct call *c)
+{
+	uint64_t n;
+	int rc;
+
+	if (c->check)
+		return 0;
+	if (!c->s->capture)
+		return error_set(c->e, ERR_NOT_FOUND, "no MADs are recorded");
+	n = capture_count(c->s->capture);
+	if ((rc = sim_capture_end(c->s, c->e)) < 0)
+		return rc;
+	buf_printf(c->out, "%" PRIu64 " MADs recorded\n", n);
+	return 0;
+}
+
+static int
+run_capture(const struct call *c)
+{
+	static const char *const words[] = { "pcap", "text", NULL };
+	unsigned format = 0;
+	int rc = 0;
+
+	if (c->nargs == 1 && strcmp(c->args[0], "stop") == 0)
+		return capture_stop(c);
+	if (c->nargs == 2)
+		rc = arg_word(c, 1, words, &format);
+	if (rc < 0 || c->check)
+		return rc;
+	return sim_capture(c->s, c->args[0], format == 1, c->e);
+}
+
+static int
 run_quit(const struct call *c)
 {
 	if (c->check)
@@ -46,6 +82,7 @@ run_quit(const struct call *c)
 }
 
 const struct command command_others[] = {
+	{ "capture", "FILE [pcap|text]|stop", "record every MAD in a file", 1, 2, run_capture },
 	{ "at", "TIME COMMAND...", "run a command at a time from now", 2, WORDS_MAX - 1,
 	  run_timed },
 	{ "every", "TIME [from T] [until T] [times N] COMMAND...", "run it again and again", 2,

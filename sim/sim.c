@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include "sim/capture.h"
 #include "sim/command.h"
 #include "sim/kernel.h"
 #include "sim/names.h"
@@ -53,6 +54,7 @@ sim_free(struct sim *s)
 {
 	if (!s)
 		return;
+	sim_capture_end(s, NULL);
 	script_free(s->script);
 	names_free(s->names);
 	traffic_free(s->traffic);
@@ -60,6 +62,24 @@ sim_free(struct sim *s)
 	model_free(s->model);
 	ibnet_free(s->net);
 	mem_free(s);
+}
+
+int
+sim_capture(struct sim *s, const char *path, bool text, struct error *e)
+{
+	int rc = sim_capture_end(s, e);
+
+	return rc < 0 ? rc : capture_open(&s->capture, s->model, path,
+					  text ? CAPTURE_TEXT : CAPTURE_PCAP, e);
+}
+
+int
+sim_capture_end(struct sim *s, struct error *e)
+{
+	struct capture *c = s->capture;
+
+	s->capture = NULL;
+	return capture_close(c, e);
 }
 
 void

@@ -56,6 +56,13 @@ sim_free(struct sim *s);	/* NULL is allowed */
 void
 sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg);
 
+/* Record every MAD from now on, as text or as pcap (sim/capture.h), in place of what was recorded
+ * before; and end that, which sim_free() does too. */
+int
+sim_capture(struct sim *s, const char *path, bool text, struct error *e);
+int
+sim_capture_end(struct sim *s, struct error *e);
+
 /* Run one command line; its answer is appended to `out`. What it cannot do it says in a sentence,
  * and has then changed nothing. */
 int

@@ -23,7 +23,8 @@ const char stage_help[] =
 	"                       weftsim(1): switches=all, features=ar+fr, group_cap=512\n"
 	"  --latency            MADs take time on cables and in devices\n"
 	"  --like-ibsim         capabilities and LIDs as packaged ibsim has them\n"
-	"  --log FILE           what happens to the fabric, a line each; \"-\": standard output\n";
+	"  --log FILE           what happens to the fabric, a line each; \"-\": standard output\n"
+	"  --capture FILE       every MAD: as pcap, or as text where FILE ends in .txt\n";
 
 static int
 set_adaptive(struct stage_options *o, const char *value)
@@ -44,6 +45,9 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc)
 	switch (c) {
 	case 'A':
 		*rc = set_adaptive(o, value);
+		return true;
+	case 'C':
+		o->capture = value;
 		return true;
 	case 'L':
 		o->latency = true;
@@ -159,6 +163,14 @@ on_quit(void *arg)
 	loop_post(g->loop, stop_loop, g->loop);
 }
 
+static bool
+is_text(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && strcmp(path + len - 4, ".txt") == 0;
+}
+
 static int
 open_parts(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
 	   struct error *e)
@@ -173,6 +185,7 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 	so.model.ar = o->adaptive ? &o->ar : NULL;
 	if ((rc = sim_new(&g->sim, g->loop, net, &so, e)) < 0 ||
 	    (o->log && (rc = open_log(g, o->log, e)) < 0) ||
+	    (o->capture && (rc = sim_capture(g->sim, o->capture, is_text(o->capture), e)) < 0) ||
 	    (o->script && (rc = start_script(g->sim, o->script, e)) < 0))
 		return rc;
 	g->sim->host.quit = on_quit;
@@ -197,12 +210,13 @@ stage_open(struct stage *g, const struct stage_options *o, const char *fabric, c
 int
 stage_close(struct stage *g, struct error *e)
 {
-	int rc;
+	int rc, log;
 
 	server_free(g->server);
-	rc = close_log(g, e);
+	rc = g->sim ? sim_capture_end(g->sim, e) : 0;
+	log = close_log(g, rc ? NULL : e);
 	sim_free(g->sim);
 	loop_free(g->loop);
 	memset(g, 0, sizeof(*g));
-	return rc;
+	return rc < 0 ? rc : log;
 }

@@ -15,6 +15,7 @@
 struct stage_options {
 	const char *script;		/* file of timed commands, or NULL */
 	const char *log;		/* file for the event log, "-": standard output; or NULL */
+	const char *capture;		/* file for all MADs, or NULL */
 	bool latency;			/* MADs take time */
 	bool adaptive;			/* there are adaptive switches */
 	struct ar_options ar;		/* which, if so */
@@ -32,6 +33,7 @@ struct stage {
 /* Rows for getopt_long(), and what to do with their values. */
 #define STAGE_OPTIONS \
 	{ "adaptive", required_argument, NULL, 'A' }, \
+	{ "capture", required_argument, NULL, 'C' }, \
 	{ "latency", no_argument, NULL, 'L' }, \
 	{ "like-ibsim", no_argument, NULL, 'I' }, \
 	{ "log", required_argument, NULL, 'l' }, \

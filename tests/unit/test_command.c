@@ -445,6 +445,27 @@ test_counters(void **state)
 }
 
 static void
+test_capture(void **state)
+{
+	struct desk *d = *state;
+	char path[] = "/tmp/weftsim-test-XXXXXX", line[80];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	refused(d, "capture stop", "no MADs are recorded");
+	refused(d, "capture /nonexistent/file", "/nonexistent/file");
+	refused(d, "capture x xml", "it takes pcap or text");
+	snprintf(line, sizeof(line), "capture %s", path);
+	say(d, line);
+	assert_string_equal(say(d, "capture stop"), "0 MADs recorded\n");
+	assert_int_equal(lseek(fd, 0, SEEK_END), 24);	/* the header of pcap */
+	snprintf(line, sizeof(line), "capture %s text", path);
+	say(d, line);
+	close(fd);
+	unlink(path);
+}
+
+static void
 test_show(void **state)
 {
 	struct desk *d = *state;
@@ -502,6 +523,7 @@ main(void)
 		DESK(test_wrong_rest),
 		DESK(test_traffic),
 		DESK(test_counters),
+		DESK(test_capture),
 		DESK(test_show),
 		DESK(test_timed),
 	};
