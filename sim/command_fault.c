@@ -425,6 +425,26 @@ run_port_guid(const struct call *c)
 }
 
 static int
+run_lid(const struct call *c)
+{
+	uint32_t node;
+	unsigned port;
+	uint64_t lid;
+	int rc;
+
+	if ((rc = names_port(c->s->names, c->args[0], true, &node, &port, c->e)) < 0)
+		return rc;
+	if (!is_end_port(&c->s->model->nodes[node], port))
+		return error_set(c->e, ERR_INVALID, "of a switch only port 0 has a LID");
+	if (!number_parse(c->args[1], 0, LID_UNICAST_MAX, &lid))
+		return error_set(c->e, ERR_INVALID, "a LID is a number of 0 to %u, not \"%s\"",
+				 LID_UNICAST_MAX, c->args[1]);
+	if (!c->check)
+		model_set_lid(c->s->model, node, port, (uint16_t)lid);
+	return 0;
+}
+
+static int
 run_description(const struct call *c)
 {
 	uint32_t node;
@@ -509,6 +529,7 @@ const struct command command_faults[] = {
 	{ "guid", "NODE GUID", "another node GUID, which may double another's", 2, 2, run_guid },
 	{ "port-guid", "NODE/PORT GUID", "another port GUID; port 0 of a switch", 2, 2,
 	  run_port_guid },
+	{ "lid", "NODE/PORT LID", "another LID, which may double another's", 2, 2, run_lid },
 	{ "system-guid", "NODE GUID", "another SystemImageGUID, with trap 145", 2, 2,
 	  run_system_guid },
 	{ "description", "NODE TEXT", "another NodeDescription, with trap 144", 2, 2,

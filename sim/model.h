@@ -257,6 +257,9 @@ void
 model_set_node_guid(struct model *m, uint32_t node, uint64_t guid);
 void
 model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid);
+/* An end port holds another LID, which may double another's, as if a subnet manager had set it. */
+void
+model_set_lid(struct model *m, uint32_t node, unsigned port, uint16_t lid);
 /* Another SystemImageGUID, with trap 145. */
 void
 model_set_system_guid(struct model *m, uint32_t node, uint64_t guid);

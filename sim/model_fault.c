@@ -358,6 +358,14 @@ model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid
 }
 
 void
+model_set_lid(struct model *m, uint32_t node, unsigned port, uint16_t lid)
+{
+	m->nodes[node].ports[port].info.lid = lid;
+	flight_start(m, flight_new(m, FLIGHT_CHANGED, node, port), 0);
+	watch_say(m, "%s/%u has LID %u", m->nodes[node].desc, port, lid);
+}
+
+void
 model_set_system_guid(struct model *m, uint32_t node, uint64_t guid)
 {
 	struct sim_node *n = &m->nodes[node];

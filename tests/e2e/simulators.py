@@ -134,7 +134,7 @@ class Weftsim(Simulator):
         self.ctl("silence" if on else "answer", node)
 
     def lid(self, node, lid):
-        self.ctl("lid", node, str(lid))
+        self.ctl("lid", node + "/1", str(lid))
 
 
 class Ibsimlike(Weftsim):
