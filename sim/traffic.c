@@ -22,19 +22,45 @@
 
 /* ---- Patterns spelled out ---- */
 
-/* End ports number `port` of all hosts that have a cable there. */
+/* All ends, in the order of hosts; the caller frees them. Channel adapters that follow each other
+ * and have one system image GUID are one host's. */
+static struct end *
+all_ends(const struct traffic *t, uint32_t *n, unsigned *rails)
+{
+	struct end *ends = mem_array(t->nlinks, sizeof(*ends));
+	const struct sim_node *last = NULL;
+	unsigned first = 0;
+
+	*n = *rails = 0;
+	for (uint32_t i = 0; i < t->m->net->nnodes; i++) {
+		const struct sim_node *a = &t->m->nodes[i];
+
+		if (a->type != NODE_CA)
+			continue;
+		first = last && last->ib->system_guid == a->ib->system_guid &&
+			a->ib->system_guid && first < UINT16_MAX - 2 * IBNET_MAX_NODE_PORTS ?
+			first + last->nports : 0;
+		last = a;
+		for (unsigned p = 1; p <= a->nports; p++) {
+			if (a->ports[p].peer == IBNET_NONE)
+				continue;
+			ends[(*n)++] = (struct end){ i, (uint8_t)p, (uint16_t)(first + p - 1) };
+			if (first + p > *rails)
+				*rails = first + p;
+		}
+	}
+	return ends;
+}
+
+/* Those of one rail. */
 static uint32_t
-ends_of(const struct traffic *t, unsigned port, struct end *ends)
+ends_of(const struct end *all, uint32_t nall, unsigned rail, struct end *ends)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->m->net->nnodes; i++) {
-		const struct sim_node *node = &t->m->nodes[i];
-
-		if (node->type == NODE_CA && port <= node->nports &&
-		    node->ports[port].peer != IBNET_NONE)
-			ends[n++] = (struct end){ i, (uint8_t)port };
-	}
+	for (uint32_t i = 0; i < nall; i++)
+		if (all[i].rail == rail)
+			ends[n++] = all[i];
 	return n;
 }
 
@@ -56,32 +82,66 @@ add_flow(struct traffic *t, uint32_t pattern, struct end src, struct end dst, un
 	};
 }
 
-/* From one source, or from all, to the one destination. */
-static void
-spell_out_to(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t n)
+static bool
+is_cabled(const struct sim_node *n, unsigned port)
 {
-	const struct traffic_spec *s = &t->patterns[pattern].spec;
+	return port <= n->nports && n->ports[port].peer != IBNET_NONE;
+}
+
+/* The port of a host for a flow: this one if it is to be, else the first with a cable. */
+static unsigned
+port_for(const struct sim_node *n, unsigned port)
+{
+	while (port <= n->nports && !is_cabled(n, port))
+		port++;
+	return port;
+}
+
+/* One flow between two hosts for each port number that both have, or else between their first
+ * ports. Only counted if `add` is false. */
+static unsigned
+spell_pair(struct traffic *t, const struct traffic_spec *s, uint32_t pattern, bool add)
+{
+	const struct sim_node *a = &t->m->nodes[s->src], *b = &t->m->nodes[s->dst];
+	unsigned flows = 0;
+
+	for (unsigned p = 1; p <= a->nports; p++)
+		if (is_cabled(a, p) && is_cabled(b, p)) {
+			flows++;
+			if (add)
+				add_flow(t, pattern, (struct end){ s->src, (uint8_t)p, 0 },
+					 (struct end){ s->dst, (uint8_t)p, 0 }, 1);
+		}
+	if (flows || port_for(a, 1) > a->nports || port_for(b, 1) > b->nports)
+		return flows;
+	if (add)
+		add_flow(t, pattern, (struct end){ s->src, (uint8_t)port_for(a, 1), 0 },
+			 (struct end){ s->dst, (uint8_t)port_for(b, 1), 0 }, 1);
+	return 1;
+}
+
+static void
+spell_incast(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t n)
+{
 	uint32_t dst = 0;
 
-	while (dst < n && ends[dst].node != s->dst)
+	while (dst < n && ends[dst].node != t->patterns[pattern].spec.dst)
 		dst++;
 	for (uint32_t i = 0; dst < n && i < n; i++)
-		if (i != dst && (s->pattern == TRAFFIC_INCAST || ends[i].node == s->src))
+		if (i != dst)
 			add_flow(t, pattern, ends[i], ends[dst], 1);
 }
 
-/* The flows of a pattern among hosts' ports of one number. */
+/* The flows of a pattern among the ends of one rail. */
 static void
 spell_out(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t n)
 {
 	const struct traffic_spec *s = &t->patterns[pattern].spec;
 	uint32_t shift = s->pattern == TRAFFIC_RING ? 1 : s->shift % n;
 
-	if (s->pattern == TRAFFIC_FLOW || s->pattern == TRAFFIC_INCAST) {
-		spell_out_to(t, pattern, ends, n);
-		return;
-	}
-	for (uint32_t i = 0; n > 1 && i < n; i++) {
+	if (s->pattern == TRAFFIC_INCAST)
+		spell_incast(t, pattern, ends, n);
+	for (uint32_t i = 0; s->pattern != TRAFFIC_INCAST && n > 1 && i < n; i++) {
 		if (s->pattern == TRAFFIC_ALL_TO_ALL)
 			for (uint32_t k = 1; k < n; k++)
 				add_flow(t, pattern, ends[i], ends[(i + k) % n], n - 1);
@@ -93,16 +153,22 @@ spell_out(struct traffic *t, uint32_t pattern, const struct end *ends, uint32_t 
 static void
 spell_all_out(struct traffic *t)
 {
-	struct end *ends = mem_array(t->m->net->nnodes, sizeof(*ends));
+	unsigned rails;
+	uint32_t nall, n;
+	struct end *all = all_ends(t, &nall, &rails), *ends = mem_array(nall, sizeof(*ends));
 
 	t->nflows = t->nbroken = 0;
-	for (unsigned port = 1; port <= IBNET_MAX_NODE_PORTS; port++) {
-		uint32_t n = ends_of(t, port, ends);
-
+	for (uint32_t i = 0; i < t->npatterns; i++)
+		if (t->patterns[i].spec.pattern == TRAFFIC_FLOW)
+			spell_pair(t, &t->patterns[i].spec, i, true);
+	for (unsigned rail = 0; rail < rails; rail++) {
+		n = ends_of(all, nall, rail, ends);
 		for (uint32_t i = 0; n && i < t->npatterns; i++)
-			spell_out(t, i, ends, n);
+			if (t->patterns[i].spec.pattern != TRAFFIC_FLOW)
+				spell_out(t, i, ends, n);
 	}
 	mem_free(ends);
+	mem_free(all);
 }
 
 static uint32_t
@@ -293,6 +359,9 @@ check(const struct model *m, const struct traffic_spec *s, struct error *e)
 
 	if (rc < 0)
 		return rc;
+	if (s->pattern > TRAFFIC_INCAST)
+		return error_set(e, ERR_INVALID, "there is no traffic pattern number %u",
+				 s->pattern);
 	if (s->sl > 15)
 		return error_set(e, ERR_INVALID, "service levels are 0 to 15, not %u", s->sl);
 	if (!(s->rate >= 0 && s->rate <= MAX_RATE))
@@ -300,30 +369,39 @@ check(const struct model *m, const struct traffic_spec *s, struct error *e)
 	return 0;
 }
 
+static uint64_t
+rail_size(const struct traffic_spec *s, const struct end *ends, uint64_t n)
+{
+	if (s->pattern == TRAFFIC_ALL_TO_ALL)
+		return n * (n - 1);
+	if (s->pattern == TRAFFIC_RING)
+		return n > 1 ? n : 0;
+	if (s->pattern == TRAFFIC_SHIFT)
+		return s->shift % n ? n : 0;
+	for (uint64_t i = 0; i < n; i++)
+		if (ends[i].node == s->dst)
+			return n - 1;
+	return 0;
+}
+
 /* How many flows a pattern has. */
 static uint64_t
-size_of(const struct traffic *t, const struct traffic_spec *s)
+size_of(struct traffic *t, const struct traffic_spec *s)
 {
-	struct end *ends = mem_array(t->m->net->nnodes, sizeof(*ends));
 	uint64_t flows = 0;
+	struct end *all, *ends;
+	unsigned rails;
+	uint32_t nall, n;
 
-	for (unsigned port = 1; port <= IBNET_MAX_NODE_PORTS; port++) {
-		uint64_t n = ends_of(t, port, ends), from = 0, to = 0;
-
-		for (uint64_t i = 0; i < n; i++) {
-			from += ends[i].node == s->src;
-			to += ends[i].node == s->dst;
-		}
-		if (s->pattern == TRAFFIC_FLOW)
-			flows += from && to;
-		else if (s->pattern == TRAFFIC_INCAST)
-			flows += to ? n - 1 : 0;
-		else if (s->pattern == TRAFFIC_ALL_TO_ALL)
-			flows += n ? n * (n - 1) : 0;
-		else if (n > 1 && (s->pattern == TRAFFIC_RING || s->shift % n))
-			flows += n;
-	}
+	if (s->pattern == TRAFFIC_FLOW)
+		return spell_pair(t, s, 0, false);
+	all = all_ends(t, &nall, &rails);
+	ends = mem_array(nall, sizeof(*ends));
+	for (unsigned rail = 0; rail < rails; rail++)
+		if ((n = ends_of(all, nall, rail, ends)))
+			flows += rail_size(s, ends, n);
 	mem_free(ends);
+	mem_free(all);
 	return flows;
 }
 

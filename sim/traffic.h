@@ -19,9 +19,11 @@
  * changed; counters grow by them with time. One struct traffic belongs to one model, and is freed
  * before it.
  *
- * Hosts are the channel adapters, in the order of the fabric's text. Where they have several cabled
- * ports, a pattern runs among all first ports, among all second ports, and so on (planes), each
- * port with the rate that the pattern says. Bytes are those that counters count, with headers.
+ * Hosts are the channel adapters, in the order of the fabric's text; those that follow each other
+ * with one system image GUID are one host. Where hosts have several cabled ports, a pattern runs
+ * among all first ports, among all second ports, and so on (rails, planes), each port with the rate
+ * that the pattern says; a flow runs between ports of equal number, if both hosts have one. Bytes
+ * are those that counters count, with headers.
  */
 struct traffic;
 

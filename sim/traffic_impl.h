@@ -88,10 +88,11 @@ struct pattern {
 	double offered, delivered;	/* bytes a second */
 };
 
-/* An end port of a host. */
+/* A cabled end port of a host. */
 struct end {
-	uint32_t node;		/* the host */
+	uint32_t node;		/* the channel adapter */
 	uint8_t port;		/* its port */
+	uint16_t rail;		/* which of its host's end ports it is, from 0 */
 };
 
 /* What a flow is beside its share. */

@@ -441,6 +441,8 @@ test_refused(void **state)
 	refused(r, (struct traffic_spec){ .src = H1, .dst = H1 }, ERR_INVALID, "to itself");
 	refused(r, (struct traffic_spec){ .src = H1, .dst = H2, .sl = 16 }, ERR_INVALID, "0 to 15");
 	refused(r, (struct traffic_spec){ .src = H1, .dst = H2, .rate = NAN }, ERR_INVALID, "rate");
+	refused(r, (struct traffic_spec){ .pattern = (enum traffic_pattern)9 }, ERR_INVALID,
+		"pattern number 9");
 	refused(r, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = 8 }, ERR_INVALID,
 		"round");
 	assert_int_equal(traffic_stop(r->t, 3, &e), ERR_NOT_FOUND);
@@ -495,19 +497,19 @@ test_adaptive(void **state)
 /* ---- A larger tree ---- */
 
 struct tree {
-	struct ibnet *net;	/* 128 hosts */
+	struct ibnet *net;	/* made by a recipe */
 	struct loop *loop;	/* virtual */
 	struct model *m;	/* the fabric */
 	struct traffic *t;	/* what is tested */
 };
 
 static void
-grow(struct tree *t, bool spread)
+grow(struct tree *t, const char *recipe, bool spread)
 {
 	struct generate_options o = { 0 };
 	struct error e = { 0 };
 
-	if (generate_words(&t->net, "ft3 8", &o, &e) < 0)
+	if (generate_words(&t->net, recipe, &o, &e) < 0)
 		fail_msg("%s", e.text);
 	t->loop = loop_new_virtual(1);
 	t->m = model_new(t->loop, t->net, NULL);
@@ -547,13 +549,13 @@ test_tree(void **state)
 	struct tree t;
 
 	(void)state;
-	grow(&t, true);
+	grow(&t, "ft3 8", true);
 	for (uint32_t k = 1; k < 128; k++)
 		near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = k })
 		     .min_share, 1);
 	near(try(&t, all).min_share, 1);
 	fell(&t);
-	grow(&t, false);
+	grow(&t, "ft3 8", false);
 	/* 64 away is another pod: each pod's 16 hosts meet on one link to a spine. */
 	near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = 64 }).min_share,
 	     1. / 16);
@@ -564,6 +566,27 @@ test_tree(void **state)
 		near(try(&t, (struct traffic_spec){ .pattern = TRAFFIC_SHIFT, .shift = k })
 		     .min_share, 1);
 	near(try(&t, all).min_share, 1);
+	fell(&t);
+}
+
+/* Hosts with a device in each of two planes: a ring is one in each plane. */
+static void
+test_planes(void **state)
+{
+	struct traffic_report r;
+	struct tree t;
+
+	(void)state;
+	grow(&t, "multi-plane 2 ft3 4", true);
+	r = try(&t, (struct traffic_spec){ .pattern = TRAFFIC_RING });
+	assert_int_equal(r.flows, 32);
+	r = try(&t, (struct traffic_spec){ .pattern = TRAFFIC_ALL_TO_ALL });
+	assert_int_equal(r.flows, 2 * 16 * 15);
+	near(r.offered, 32 * 12.5 * GB);
+	r = try(&t, (struct traffic_spec){ .pattern = TRAFFIC_INCAST, .dst = 1 });
+	assert_int_equal(r.flows, 15);
+	r = try(&t, (struct traffic_spec){ .src = 1, .dst = 3 });
+	assert_int_equal(r.flows, 1);
 	fell(&t);
 }
 
@@ -588,6 +611,7 @@ main(void)
 		TEST(test_list),
 		TEST(test_adaptive),
 		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_planes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
