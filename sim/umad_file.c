@@ -35,7 +35,7 @@
  * The memory is sealed: nobody can take it away under our hands.
  */
 #define BATCH 256u
-#define SPIN USEC(50)
+#define SPIN USEC(20)
 #define MAX_WAITING (200000u - ATTACH_SLOTS)	/* Linux keeps 200,000 MADs a file */
 #define MAX_WAITING_BYTES ((size_t)256 << 20)
 #define MAX_LONG ((uint64_t)1 << 29)		/* bytes of one message */
@@ -83,7 +83,7 @@ struct umad_pump {
 	struct kernel *kernel;		/* borrowed */
 	struct list active;		/* of struct umad_file */
 	struct list untold;		/* of struct umad_file */
-	bool posted;			/* a turn is on its way */
+	struct loop_timer *turn;	/* the next turn, as soon as can be */
 	uint64_t dropped;		/* MADs for programs that do not read */
 	struct log_limit limit;		/* of messages about them */
 };
@@ -112,15 +112,11 @@ store_and_look(uint32_t *shared, uint32_t value)
 
 /* ---- Turns ---- */
 
-static void turn(void *arg);
-
 static void
 post(struct umad_pump *p)
 {
-	if (p->posted)
-		return;
-	p->posted = true;
-	loop_post(p->loop, turn, p);
+	if (!loop_timer_pending(p->turn))
+		loop_timer_set(p->turn, 0);
 }
 
 static void
@@ -422,7 +418,6 @@ turn(void *arg)
 	monotime now = loop_now(p->loop);
 	bool busy = !list_empty(&p->untold);
 
-	p->posted = false;
 	tell(p);
 	list_each(it, &p->active)
 		busy |= serve(list_entry(it, struct umad_file, active), now);
@@ -440,6 +435,7 @@ umad_pump_new(struct loop *l, struct kernel *k)
 
 	p->loop = l;
 	p->kernel = k;
+	p->turn = loop_timer_new(l, turn, p);
 	list_init(&p->active);
 	list_init(&p->untold);
 	return p;
@@ -448,6 +444,9 @@ umad_pump_new(struct loop *l, struct kernel *k)
 void
 umad_pump_free(struct umad_pump *p)
 {
+	if (!p)
+		return;
+	loop_timer_free(p->turn);
 	mem_free(p);
 }
 
