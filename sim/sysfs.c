@@ -374,7 +374,10 @@ make_device(struct tree *t, const struct host_device *d, struct error *e)
 	put(s, e, at(b, "%s/node_desc", dir), "%.64s\n", n->desc);
 	put(s, e, at(b, "%s/fw_ver", dir), "1.0.0\n");
 	put(s, e, at(b, "%s/hw_rev", dir), "0\n");
-	put(s, e, at(b, "%s/hca_type", dir), "MT%u\n", n->device_id);
+	if (n->device_id)
+		put(s, e, at(b, "%s/hca_type", dir), "MT%u\n", n->device_id);
+	else
+		put(s, e, at(b, "%s/hca_type", dir), "weftsim\n");
 	put(s, e, at(b, "%s/board_id", dir), "WEFTSIM\n");
 	put(s, e, at(b, "%s/device/vendor", dir), "0x%04x\n", n->vendor_id == 0x2c9 ? 0x15b3u :
 	    n->vendor_id & 0xffff);

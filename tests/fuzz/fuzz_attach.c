@@ -78,6 +78,13 @@ start(void)
 	atexit(stop);
 }
 
+/* Some turns, with a look at the descriptors in between. */
+static void
+turns(void)
+{
+	loop_run_until(loop, loop_now(loop) + USEC(30), NULL);
+}
+
 static uint8_t
 byte(struct input *in)
 {
@@ -302,7 +309,7 @@ step(struct input *in)
 		hear(p);
 		break;
 	default:
-		loop_run_until(loop, loop_now(loop), NULL);
+		turns();
 		hear(p);
 	}
 }
@@ -319,12 +326,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		start();
 	for (unsigned i = 0; in.size && i < 200; i++)
 		step(&in);
-	loop_run_until(loop, loop_now(loop), NULL);
+	turns();
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		hang_up(&programs[i]);
 	for (unsigned i = 0; sim->host.attached(sim->host.programs_arg); i++) {
 		must(i < 1000);
-		loop_run_until(loop, loop_now(loop), NULL);
+		turns();
 	}
 	return 0;
 }
