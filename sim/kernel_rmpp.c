@@ -22,7 +22,9 @@ struct gather {
 	struct kernel_agent *a;	/* whose message it is */
 	struct loop_timer *timer;	/* to give up, then to forget */
 	struct rmpp_in in;	/* the message */
-	struct model_mad first;	/* its first segment */
+	struct model_mad *first;	/* its first segment, until it is complete; owned */
+	uint16_t lid;		/* where it comes from */
+	uint8_t kind[3];	/* management class, class version, method */
 };
 
 /* ---- Answers of the protocol itself ---- */
@@ -86,8 +88,8 @@ first_window(const struct kernel_agent *a, const struct kernel_mad *m, const uin
 	for (struct tid_node *n = tids_first(&a->gathers, tid_of(mad)); n; n = tids_next(n)) {
 		const struct gather *g = (const struct gather *)n;
 
-		if (g->first.mad[1] == mad[1] && g->first.mad[2] == mad[2] &&
-		    !(g->first.mad[3] & MAD_RESPONSE) && g->first.lid == m->lid)
+		if (!memcmp(g->kind, mad + 1, 2) && !(g->kind[2] & MAD_RESPONSE) &&
+		    g->lid == m->lid)
 			return g->in.reply_window;
 	}
 	return 1;
@@ -166,7 +168,7 @@ find_gather(const struct kernel_agent *a, const struct model_mad *m)
 	for (struct tid_node *n = tids_first(&a->gathers, tid_of(m->mad)); n; n = tids_next(n)) {
 		struct gather *g = (struct gather *)n;
 
-		if (g->first.lid == m->lid && !memcmp(g->first.mad + 1, m->mad + 1, 3))
+		if (g->lid == m->lid && !memcmp(g->kind, m->mad + 1, sizeof(g->kind)))
 			return g;
 	}
 	return NULL;
@@ -228,6 +230,7 @@ gather_free(struct gather *g)
 	tids_remove(&g->a->gathers, &g->node);
 	loop_timer_free(g->timer);
 	rmpp_in_free(&g->in);
+	mem_free(g->first);
 	mem_free(g);
 }
 
@@ -247,7 +250,7 @@ on_timer(void *arg)
 	struct gather *g = arg;
 
 	if (!g->in.complete)
-		refuse(g->a, &g->first, RMPP_TOO_LONG);
+		refuse(g->a, g->first, RMPP_TOO_LONG);
 	gather_free(g);
 }
 
@@ -257,7 +260,10 @@ gather_new(struct kernel_agent *a, const struct model_mad *m)
 	struct gather *g = mem_zalloc(sizeof(*g));
 
 	g->a = a;
-	g->first = *m;
+	g->first = mem_alloc(sizeof(*g->first));
+	*g->first = *m;
+	g->lid = m->lid;
+	memcpy(g->kind, m->mad + 1, sizeof(g->kind));
 	g->node.tid = tid_of(m->mad);
 	g->timer = loop_timer_new(a->p->k->loop, on_timer, g);
 	loop_timer_set(g->timer, TOTAL_TIME);
@@ -289,6 +295,8 @@ hand_over(struct gather *g, struct kernel_mad *in)
 	in->data = data;
 	in->len = g->in.len;
 	g->in.data = NULL;
+	mem_free(g->first);
+	g->first = NULL;
 	return data;
 }
 
