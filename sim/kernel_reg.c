@@ -12,9 +12,6 @@
  * how, follows Linux's ib_register_mad_agent(). Management classes: IBA volume 1, 13.4.4; vendors'
  * classes and where their OUI is: 16.5.
  */
-#define CLASS_DEVICE_MANAGEMENT 0x06
-#define CLASS_DEVICE_ADMINISTRATION 0x10
-#define CLASS_BIS 0x12
 #define CLASSES 0x50		/* those that may be registered, but for directed SMPs */
 #define VERSIONS 8
 #define VENDORS 8u		/* of one class and version */
@@ -29,9 +26,7 @@ kernel_is_vendor(uint8_t mgmt_class)
 bool
 kernel_is_rmpp(uint8_t mgmt_class)
 {
-	return mgmt_class == MAD_CLASS_SUBN_ADM || mgmt_class == CLASS_DEVICE_MANAGEMENT ||
-		mgmt_class == CLASS_DEVICE_ADMINISTRATION || mgmt_class == CLASS_BIS ||
-		kernel_is_vendor(mgmt_class);
+	return rmpp_data_offset(mgmt_class) > MAD_HEADER_SIZE;
 }
 
 static bool
