@@ -82,6 +82,8 @@ install: programs
 	install -m 644 etc/weftd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/
 	install -m 644 etc/completions/weft.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/weft
+	install -m 644 etc/completions/weftsim.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/weftsim
 	install -m 644 etc/weft.yaml $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml.sample
 	[ -e $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml ] || \
 		install -m 644 etc/weft.yaml $(DESTDIR)$(SYSCONFDIR)/weft/weft.yaml
