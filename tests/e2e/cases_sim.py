@@ -5,7 +5,9 @@ import re
 import subprocess
 import tempfile
 
-from lab import need, program
+import fabrics
+from lab import Lab, need, program
+from manager import Weftd
 
 SCRIPT = """at 5s link-down L0_0/3
 at 8s link-up L0_0/3
@@ -77,3 +79,45 @@ def test_sim_port():
     with folder_with("log: {to: stderr}\nsubnets: [{name: a, port: 'H9:1'}]\n") as tmp:
         r = weftd(tmp, "--sim", "ft3:4", "--once", status=1)
         need('no end port "H9:1"' in r.stderr, "%s" % r.stderr[-300:])
+
+
+def figures(m, lids):
+    """What a daemon has made of its fabric: counts, proof and quality, every switch's way to every
+    LID, and the MADs that it took. (Warnings are of values that ibsim does not keep.)"""
+    st, ck = m.status(), m.json("check")
+    need(st["state"] == "up" and st["mads"]["timed_out"] == 0, "weft status: %s" % st)
+    ways = [m.json("show", "routes", str(lid)) for lid in lids]
+    for w in ways:
+        w.pop("as_of", None)
+    return ({k: st[k] for k in ("engine_running", "hosts", "links", "nodes", "note", "sm_lid",
+                                "switches", "top_lid")},
+            {k: v for k, v in ck.items() if not k.endswith("_ms") and k != "as_of"},
+            ways, st["mads"]["sent"])
+
+
+def test_three_ways():
+    """weftd does the same on packaged ibsim, on weftsim through its preload library, and on a
+    fabric in its own process."""
+    for name in ("ft3-4", "torus-3-3-2-1", "dragonfly-4-2-2-5"):
+        with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+            net = fabrics.fabric(name, tmp)
+            results = {}
+            for kind in ("ibsim", "ibsimlike"):
+                with Lab(net, sim=kind) as lab:
+                    m = Weftd(lab, "updn, minhop")
+                    m.start()
+                    top = m.wait_up()["top_lid"]
+                    results[kind] = figures(m, range(1, top + 1))
+                    m.stop()
+            with Lab(net, sim="none") as lab:
+                m = Weftd(lab, "updn, minhop")
+                m.start("--sim", net, seat=None)
+                m.wait_up()
+                results["direct"] = figures(m, range(1, top + 1))
+                m.stop()
+        for kind in ("ibsimlike", "direct"):
+            for what, a, b in zip(("status", "check", "tables", "MADs"), results["ibsim"],
+                                  results[kind]):
+                need(a == b, "%s: %s differs between ibsim and %s: %s, %s" %
+                     (name, what, kind, str(a)[:600], str(b)[:600]))
+        print("%s: %d MADs on each" % (name, results["direct"][3]))

@@ -142,4 +142,18 @@ class Ibsimlike(Weftsim):
     options = ("--like-ibsim",)
 
 
-KINDS = {"ibsim": Ibsim, "weftsim": Weftsim, "ibsimlike": Ibsimlike}
+class Nothing(Simulator):
+    """No simulator: whoever runs brings a fabric of their own."""
+    name = "none"
+
+    def start(self):
+        pass
+
+    def env(self, host):
+        return {}
+
+    def preload(self):
+        return None
+
+
+KINDS = {"none": Nothing, "ibsim": Ibsim, "weftsim": Weftsim, "ibsimlike": Ibsimlike}
