@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 help:
 	@printf '%s\n' \
 	'make                programs into $(BUILD)/' \
-	'make demo           a simulated fabric of 128 hosts, brought up, shown, checked' \
+	'make demo           a simulated fabric of 128 hosts: brought up, checked, broken, mended' \
 	'make check          every test' \
 	'make install        DESTDIR= PREFIX=/usr/local SYSCONFDIR=' \
 	'make bench          against OpenSM: time, MADs, memory (BENCH_SIZES="128 1024", BENCH_REPEATS=3)' \
@@ -30,7 +30,7 @@ deps:
 
 demo: deps
 	@$(submake) programs
-	@BUILD=$(BUILD) python3 tests/demo.py
+	@BUILD=$(BUILD) tests/demo.sh
 
 bench_programs := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
 test-programs: $(addprefix $(BUILD)/,$(test_programs) $(bench_programs) madcount.so)
