@@ -8,9 +8,12 @@
  *
  * A Set is checked as a whole first: one bad field, and nothing changes. Fields that an end port
  * has (LID, M_Key, the SM's address) exist on CA ports and on a switch's port 0; fields about the
- * link on all others. The extended speeds of a node that offers them are there for requests with
- * attribute modifier bit 31 alone; others see, and write, nothing there.
+ * link on all others. The extended speeds of a node that offers them are written by requests with
+ * attribute modifier bit 31 alone. Read they are without it too, as devices up to HDR do: tools that
+ * know nothing of that bit show EDR links. Devices from NDR on show nothing there.
  */
+#define EXT_NDR 8	/* of LinkSpeedExtSupported */
+
 struct target {
 	struct sim_port *p;	/* the port that is meant */
 	unsigned port;		/* its number */
@@ -37,6 +40,14 @@ find_target(struct sim_node *n, unsigned in, uint32_t mod, struct target *t)
 	return true;
 }
 
+static bool
+shows_extended(const struct target *t)
+{
+	const struct portinfo *i = &t->p->info;
+
+	return t->extended || !(i->speed_ext_supported & EXT_NDR || i->speed_ext2_supported);
+}
+
 uint16_t
 sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
 		 uint8_t data[SMP_DATA_SIZE])
@@ -50,7 +61,7 @@ sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
 	a.local_port = n->lie_port ? n->lie_port : (uint8_t)in;
 	if (!show_key)
 		a.m_key = 0;
-	if (!t.extended) {
+	if (!shows_extended(&t)) {
 		a.speed_ext_active = a.speed_ext_supported = a.speed_ext_enabled = 0;
 		a.speed_ext2_active = a.speed_ext2_supported = a.speed_ext2_enabled = 0;
 	}

@@ -104,12 +104,13 @@ uint16_t
 sma_p_keys(const struct sma_request *r)
 {
 	struct sim_node *n = r->n;
-	bool sw = n->type == NODE_SWITCH;
-	unsigned port = sw ? r->mod >> 16 : r->in, block = r->mod & 0xffff, len;
+	/* The upper half names the port of a switch, and nothing elsewhere. */
+	unsigned port = n->type == NODE_SWITCH ? r->mod >> 16 : r->in;
+	unsigned block = r->mod & 0xffff, len;
 	uint16_t keys[PKEY_BLOCK] = { 0 };
 	struct sim_port *p;
 
-	if (port > n->nports || (!sw && r->mod > 0xffff))
+	if (port > n->nports)
 		return MAD_STATUS_BAD_FIELD;
 	len = device_pkeys(n, port);
 	if (block >= (len + PKEY_BLOCK - 1) / PKEY_BLOCK)

@@ -78,6 +78,8 @@ test_caps(void **state)
 	assert_int_equal(get_status(r, "1", ATTR_P_KEY_TABLE, 1 << 16), 0x1c);
 	assert_int_equal(get_status(r, "1", ATTR_P_KEY_TABLE, 1), 0x1c);
 	assert_int_equal(get_status(r, "", ATTR_P_KEY_TABLE, 1), 0);
+	/* The port number is a switch's. */
+	assert_int_equal(get_status(r, "", ATTR_P_KEY_TABLE, 1 << 16 | 1), 0);
 	assert_int_equal(get_status(r, "", ATTR_P_KEY_TABLE, 2), 0x1c);
 	assert_int_equal(get_status(r, "", ATTR_GUID_INFO, 2), 0);
 	assert_int_equal(get_status(r, "", ATTR_GUID_INFO, 3), 0x1c);
