@@ -171,6 +171,21 @@ init_port0(const struct sim_node *n, struct portinfo *i)
 	i->vl_cap = n->caps->port0_vls;
 }
 
+void
+model_ibsim_text(struct ibnet *net)
+{
+	for (uint32_t i = 0; i < net->nnodes; i++) {
+		struct ibnet_node *n = &net->nodes[i];
+
+		for (unsigned p = 0; p <= n->nports; p++) {
+			if (n->ports[p].speed > SPEED_HDR)
+				n->ports[p].speed = SPEED_SDR;
+			if (n->type == IBNET_SWITCH ? !p : p)
+				n->ports[p].guid = n->guid + p;
+		}
+	}
+}
+
 /* What ibsim tells where it differs. A port without a cable is an SDR port to it. */
 static void
 like_ibsim(const struct sim_node *n, unsigned port)
@@ -178,22 +193,21 @@ like_ibsim(const struct sim_node *n, unsigned port)
 	struct portinfo *i = &n->ports[port].info;
 	const struct ibnet_port *ib = &n->ib->ports[port];
 	bool end = is_end_port(n, port), cabled = ib->width != 0;
-	unsigned speed = ib->speed > SPEED_HDR ? SPEED_SDR : ib->speed;
 
 	i->cap_mask = !end ? 0 : n->type == NODE_SWITCH ? IBSIM_CAP : IBSIM_CA_CAP;
 	i->cap_mask2 = end ? IBSIM_CAP2 : 0;
 	i->width_supported = LINK_1X | LINK_4X | LINK_8X | LINK_12X | LINK_2X;
 	i->width_enabled = cabled ? LINK_1X | ib->width : LINK_4X;
 	i->speed_supported = 7;
-	i->speed_enabled = base_speeds(speed);
-	i->speed_ext_supported = speed >= SPEED_FDR ? 7 : 0;
-	i->speed_ext_enabled = extended_speeds(speed);
+	i->speed_enabled = base_speeds(ib->speed);
+	i->speed_ext_supported = ib->speed >= SPEED_FDR ? 7 : 0;
+	i->speed_ext_enabled = extended_speeds(ib->speed);
 	i->speed_ext2_supported = i->speed_ext2_enabled = 0;
 	i->neighbor_mtu = n->type == NODE_SWITCH && !port ? 1 : i->mtu_cap;
 	i->op_vls = i->vl_cap;
 	i->vl_stall_count = n->type == NODE_SWITCH && !port ? 0 : 7;
 	i->hoq_life = 0;
-	i->local_phy_errors = end ? 0 : 4;
+	i->local_phy_errors = end || cabled ? 0 : 4;
 	i->overrun_errors = 0;
 	i->gid_prefix = 0;
 	i->subnet_timeout = end ? 31 : 0;

@@ -32,8 +32,6 @@ model_cable_reset(struct model *m, uint32_t node, unsigned port)
 
 	p->cable_width = ib->width;
 	p->cable_speed = ib->speed;
-	if (m->o.like_ibsim && ib->speed > SPEED_HDR)
-		p->cable_speed = SPEED_SDR;	/* it knows no newer ones */
 }
 
 static void

@@ -55,10 +55,15 @@ struct model_options {
 	const struct ar_options *ar;	/* of switches of the vendor (sim/ar.h), copied; NULL:
 					 * none routes adaptively */
 	struct model_caps caps;	/* of all devices but those that model_set_caps() names */
-	/* Capabilities, LIDs and speeds as packaged ibsim shows them; `caps` does not count. */
+	/* Capabilities and speeds as packaged ibsim shows them; `caps` does not count. The text
+	 * has gone through model_ibsim_text(). */
 	bool like_ibsim;
 };
 
+/* Change a text into what ibsim makes of it: port GUIDs follow from the nodes', and cables
+ * faster than HDR are SDR ones. For model_options.like_ibsim. */
+void
+model_ibsim_text(struct ibnet *net);
 /* Trains the links that are cabled (before this returns, without traps) and hands each end port
  * the LID that the file gives it. `options` may be NULL. */
 struct model *

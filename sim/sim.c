@@ -40,6 +40,8 @@ sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct sim_op
 	s->net = net;
 	s->started = loop_now(l);
 	s->seed = o->model.seed;
+	if (o->model.like_ibsim)
+		model_ibsim_text(net);
 	s->model = model_new(l, net, &o->model);
 	s->kernel = kernel_new(s->model);
 	s->traffic = traffic_new(s->model);

@@ -98,7 +98,7 @@ do_extended_port_info(const struct sma_request *r)
 	unsigned port = r->mod & 0xff;
 	uint8_t *fdr10;
 
-	if (!device_has_fdr10(r->n))
+	if (!device_has_fdr10(r->n) && !r->m->o.like_ibsim)
 		return MAD_STATUS_BAD_ATTR;
 	if (r->n->type != NODE_SWITCH && !port)
 		port = r->in;

@@ -78,6 +78,8 @@ setup_with(void **state, const struct model_options *o)
 	assert_non_null(r);
 	if (ibnet_parse(&r->net, fabric, strlen(fabric), "net", &e) < 0)
 		fail_msg("%s", e.text);
+	if (o->like_ibsim)
+		model_ibsim_text(r->net);
 	r->loop = loop_new_virtual(1);
 	r->m = model_new(r->loop, r->net, o);
 	ev.arg = &r->in1;

@@ -327,7 +327,8 @@ test_ibsim(void **state)
 	p = get_port(r, "1", 2 | PORTINFO_MOD_EXTENDED);
 	assert_int_equal(portinfo_speed(&p), SPEED_SDR);	/* NDR: it knows no newer than HDR */
 	assert_int_equal(p.cap_mask, 0);
-	assert_int_equal(p.local_phy_errors, 4);
+	assert_int_equal(p.local_phy_errors, 0);
+	assert_int_equal(get_port(r, "1", 4).local_phy_errors, 4);	/* without a cable */
 	assert_int_equal(sw.linear_fdb_cap, 30720);
 	assert_int_equal(sw.multicast_fdb_cap, 1024);
 	assert_int_equal(sw.life_time, 0);
@@ -338,6 +339,7 @@ test_ibsim(void **state)
 	assert_int_equal(n.partition_cap, 8);
 	nodeinfo_decode(&n, must(get(r, "", ATTR_NODE_INFO, 0))->data);
 	assert_int_equal(n.partition_cap, 64);
+	assert_int_equal(n.system_guid, 0x15);
 }
 
 #define SMALL(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
