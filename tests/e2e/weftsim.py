@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The program weftsim: what it prints, its exit status, and what it leaves behind.
+
+usage: weftsim.py CASE     a function test_CASE of this file
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import Failure, need, program, wait_for
+
+WEFTSIM = program("weftsim")
+STARTED = []    # processes, to be ended with the test
+
+
+def start(words, **more):
+    STARTED.append(subprocess.Popen([WEFTSIM, *words], text=True, **more))
+    return STARTED[-1]
+
+
+def run(*words, seconds=30, text=None, env=None):
+    """(exit status, standard output, standard error) of one command."""
+    r = subprocess.run([WEFTSIM, *words], input=text, capture_output=True, text=True,
+                       timeout=seconds, env=dict(os.environ, **(env or {})))
+    return r.returncode, r.stdout, r.stderr
+
+
+def expect(status, words, says="", **more):
+    got, out, err = run(*words, **more)
+    need(got == status and says in out + err, "weftsim %s: status %d instead of %d:\n%s%s" %
+         (" ".join(words), got, status, out, err))
+    if status in (1, 3):
+        need(err.count("\n") == 1, "not one line of complaint:\n" + err)
+    return out
+
+
+class Served:
+    """A fabric served in a folder of its own."""
+
+    def __init__(self, folder, *options, fabric="ft3:4"):
+        self.socket = os.path.join(folder, "socket")
+        self.lines = []
+        self.process = start(["serve", fabric, "-s", self.socket, *options],
+                             stdout=subprocess.PIPE)
+        while not self.lines or self.lines[-1] != "ready\n":
+            self.lines.append(self.process.stdout.readline())
+            need(self.lines[-1], "it ended before it was ready")
+
+    def ctl(self, *words, status=0, says=""):
+        return expect(status, ["ctl", "-s", self.socket, *words], says)
+
+    def end(self, how=signal.SIGTERM):
+        if how:
+            self.process.send_signal(how)
+        need(self.process.wait(10) == 0, "it ended with status %d" % self.process.returncode)
+        need(not os.path.exists(self.socket), "its socket is still there")
+
+
+def test_serve(folder):
+    s = Served(folder, "--log", os.path.join(folder, "log"))
+    need(s.lines[0].startswith("fabric    16 hosts, 20 switches"), s.lines[0])
+    need("fabric    16 hosts" in s.ctl("status"), "no status")
+    out = expect(0, ["exec", "-s", s.socket, "-n", "H3_1_1", "--", "ibstat", "-p"])
+    need(out == "0x000000000010001f\n", out)
+    expect(1, ["serve", "ft3:4", "-s", s.socket], s.socket)
+    s.ctl("description", "L0_0", "two  words \"quoted\"")
+    need('two  words "quoted"' in s.ctl("show", "faults"), "the words were not kept")
+    s.ctl("link-down", "L0_0/9", status=1, says="L0_0 has no port 9")
+    s.ctl("link-donw", "L0_0/3", status=1, says="link-down")
+    s.end()
+    with open(os.path.join(folder, "log"), encoding="utf-8") as f:
+        need("two  words" in f.read(), "the log lacks the description")
+
+
+def test_lines(folder):
+    """Commands from standard input: answers in order, what fails ends nothing."""
+    s = Served(folder)
+    status, out, err = run("ctl", "-s", s.socket, text="# nothing\n\ntime\nnonsense\nshow faults\n")
+    need(status == 1 and err.startswith("weftsim: there is no command"), err)
+    need(out.endswith("\nno faults are in effect\n"), out)
+    s.ctl("quit")
+    s.end(None)
+    s.ctl("status", status=3, says="no fabric is served on")
+
+
+def test_run(folder):
+    expect(7, ["run", "ft3:4", "--", "sh", "-c", "exit 7"])
+    expect(128 + 9, ["run", "ft3:4", "--", "sh", "-c", "kill -9 $$"])
+    expect(127, ["run", "ft3:4", "nonesuch"], "cannot be run")
+    out = expect(0, ["run", "fat-tree 4", "-n", "H1_0_0", "ibstat", "-p"])
+    need(out == "0x0000000000100009\n", out)
+    out = expect(0, ["run", "ft3:4", "sh", "-c", "%s ctl status" % WEFTSIM])
+    need("fabric    16 hosts" in out, out)
+    expect(1, ["run", "ft3:5", "true"], "even number")
+    expect(1, ["run", "nonesuch", "true"], "nonesuch")
+    expect(1, ["run", "ft3:4", "-n", "H9", "true"], "H9")
+    expect(2, ["run"])
+    expect(2, ["run", "ft3:4", "--sped", "1", "true"])
+    left = [f for f in os.listdir(folder) if f.startswith("weftsim-")]
+    need(not left, "left behind: %s" % left)
+
+
+def test_signals(folder):
+    """SIGTERM goes to the program; the fabric ends with it."""
+    p = start(["run", "ft3:4", "sh", "-c",
+               "trap 'echo caught; exit 5' TERM; echo up; while :; do sleep 0.05; done"],
+              stdout=subprocess.PIPE)
+    need(p.stdout.readline() == "up\n", "it did not start")
+    p.send_signal(signal.SIGTERM)
+    need(p.stdout.readline() == "caught\n", "the program was not told")
+    need(p.wait(10) == 5, "status %d" % p.returncode)
+
+
+def test_script(folder):
+    path = os.path.join(folder, "script")
+    log = os.path.join(folder, "log")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("at 10ms flap L0_0/3 20ms\nat 0.1s time\nat 200ms quit\n")
+    s = Served(folder, "--script", path, "--log", log)
+    s.end(None)
+    with open(log, encoding="utf-8") as f:
+        text = f.read()
+    need("L0_0/3 - A0_0/1 is down" in text and "L0_0/3 - A0_0/1 is up" in text, text)
+    with open(path, "a", encoding="utf-8") as f:
+        f.write("at 1s link-down L0_0/99\n")
+    expect(1, ["serve", "ft3:4", "-s", s.socket, "--script", path],
+           path + ":4: L0_0 has no port 99")
+    expect(1, ["serve", "ft3:4", "-s", s.socket, "--script", path + "x"], "cannot be read")
+
+
+def test_programs(folder):
+    """Who is attached, and that a program that dies disturbs nobody."""
+    s = Served(folder)
+    p = start(["exec", "-s", s.socket, "-n", "H0_0_1", "ibping", "-S"])
+    wait_for("ibping is attached", lambda: "ibping" in s.ctl("programs"))
+    p.kill()
+    p.wait(10)
+    wait_for("ibping is gone", lambda: "ibping" not in s.ctl("programs"))
+    need("programs  0 attached" in s.ctl("status"), "somebody is attached")
+    s.end(signal.SIGINT)
+
+
+def main():
+    known = {name[5:]: f for name, f in globals().items() if name.startswith("test_")}
+    if len(sys.argv) != 2 or sys.argv[1] not in known:
+        raise Failure("usage: weftsim.py " + "|".join(sorted(known)))
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_RUNTIME_DIR"] = folder
+        try:
+            known[sys.argv[1]](folder)
+        finally:
+            for p in STARTED:
+                p.kill()
+    print("%s: %.1f s" % (sys.argv[1], time.monotonic() - begin))
+
+
+try:
+    main()
+except Failure as e:
+    sys.exit(str(e))
