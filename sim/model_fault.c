@@ -280,9 +280,11 @@ fault_status(const struct sim_node *n, bool set, uint16_t attr_id)
 void
 model_drop(struct model *m, uint32_t node, uint32_t ppm)
 {
-	for (uint32_t i = 0; i < m->net->nnodes; i++)
-		if (node == MODEL_ALL || node == i)
-			m->nodes[i].drop_ppm = ppm;
+	uint32_t first = node == MODEL_ALL ? 0 : node;
+	uint32_t end = node == MODEL_ALL ? m->net->nnodes : node + 1;
+
+	for (uint32_t i = first; i < end; i++)
+		m->nodes[i].drop_ppm = ppm;
 	watch_say(m, "%s loses %" PRIu32 " of 1000000 MADs", watch_name(m, node), ppm);
 }
 
@@ -497,7 +499,9 @@ heal_node(struct model *m, uint32_t node)
 void
 model_heal(struct model *m, uint32_t node)
 {
-	for (uint32_t i = 0; i < m->net->nnodes; i++)
-		if (node == MODEL_ALL || node == i)
-			heal_node(m, i);
+	uint32_t first = node == MODEL_ALL ? 0 : node;
+	uint32_t end = node == MODEL_ALL ? m->net->nnodes : node + 1;
+
+	for (uint32_t i = first; i < end; i++)
+		heal_node(m, i);
 }
