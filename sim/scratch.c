@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "sm/base/mem.h"
 
@@ -105,18 +107,28 @@ make(struct scratch *s, const char *base)
 	return false;
 }
 
+/* Trees of many small files come and go slowly on a disk. */
+static bool
+is_memory(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) && fs.f_type == TMPFS_MAGIC;
+}
+
 int
 scratch_new(struct scratch **out, struct error *e)
 {
 	struct scratch *s = mem_zalloc(sizeof(*s));
 
-	if (make(s, getenv("XDG_RUNTIME_DIR")) || make(s, "/run") || make(s, "/tmp")) {
+	if (make(s, getenv("XDG_RUNTIME_DIR")) || (is_memory("/run") && make(s, "/run")) ||
+	    (is_memory("/dev/shm") && make(s, "/dev/shm")) || make(s, "/tmp")) {
 		*out = s;
 		return 0;
 	}
 	mem_free(s);
-	return error_set(e, ERR_IO, "no folder can be made below $XDG_RUNTIME_DIR, /run or /tmp: "
-			 "%s", strerror(errno));
+	return error_set(e, ERR_IO, "no folder can be made below $XDG_RUNTIME_DIR, /run, /dev/shm "
+			 "or /tmp: %s", strerror(errno));
 }
 
 void

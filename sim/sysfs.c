@@ -17,16 +17,16 @@
 /*
  * Trees of hosts. A tree is made by the first program of its host and stays. A watch of the MAD
  * layer tells when a port may have changed; what is then different from what the files show is
- * written: a new file is renamed over the old one, so that no reader sees half of it. Entries of
- * tables that are not set are hard links to one file, for most of a tree are such.
+ * written: a new file is renamed over the old one, so that no reader sees half of it. Most of a
+ * tree has the same text as other trees, or other entries of a table: files of one text are hard
+ * links to one in the folder `texts`, which is never written again. That saves memory and time.
  * Formats: drivers/infiniband/core/sysfs.c and user_mad.c of Linux.
  */
 #define CAP_SM_DISABLED (1u << 10)	/* IsSMdisabled, IBA 14.2.5.6 */
 #define MAX_GUIDS 128u
 #define MAX_PKEYS 256u
 #define PATH_SIZE 512
-#define NO_PKEY "0x0000\n"
-#define NO_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
+#define TEXT_SIZE 160		/* of a file */
 
 /* What the files of a port show. */
 struct shown {
@@ -73,37 +73,38 @@ cannot(struct error *e, const char *path)
 }
 
 static int
-replace(struct sysfs *s, const char *path, const char *text, struct error *e)
+write_file(const char *path, const char *text, struct error *e)
 {
 	size_t len = strlen(text);
-	char new[PATH_SIZE];
-	bool whole;
-	int fd;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), ret = 0;
 
-	snprintf(new, sizeof(new), "%s/new", scratch_path(s->folder));
-	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return cannot(e, new);
-	whole = write(fd, text, len) == (ssize_t)len;
+		return cannot(e, path);
+	if (write(fd, text, len) != (ssize_t)len)
+		ret = cannot(e, path);
 	close(fd);
-	if (!whole || rename(new, path)) {
-		int ret = cannot(e, path);
+	return ret;
+}
 
-		unlink(new);
-		return ret;
-	}
+/* Under the old name from one moment to the next. Two links to one file stay two: rename(2). */
+static int
+move(const char *new, const char *path, struct error *e)
+{
+	if (rename(new, path))
+		return cannot(e, path);
+	unlink(new);
 	return 0;
 }
 
-static int put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+/* The outcome of all that writes joins what *e holds already: a tree's files are written in a row,
+ * and looked at once. This is for text that no other file has. */
+static int put_own(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The outcome joins what *e holds already: a tree's files are written in a row, and looked at
- * once. */
 static int
-put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+put_own(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
 {
-	char text[160];
+	char text[TEXT_SIZE], new[PATH_SIZE];
 	va_list ap;
 
 	if (e->code)
@@ -111,22 +112,46 @@ put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return replace(s, path, text, e);
+	snprintf(new, sizeof(new), "%s/new", scratch_path(s->folder));
+	return write_file(new, text, e) ? e->code : move(new, path, e);
 }
 
-/* An entry that is not set: a link to the file that holds `text`. A file system that has no links
- * left gets a file. */
-static int
-put_unset(struct sysfs *s, struct error *e, const char *path, const char *name, const char *text)
+/* A text as the name of a file. */
+static void
+name_of(char name[PATH_SIZE], const struct sysfs *s, const char *text)
 {
-	char unset[PATH_SIZE];
+	size_t len = (size_t)snprintf(name, PATH_SIZE, "%s/texts/=", scratch_path(s->folder));
+
+	for (; *text && *text != '\n' && len < PATH_SIZE - 4; text++) {
+		bool plain = *text != '/' && *text != '%';
+
+		len += (size_t)snprintf(name + len, PATH_SIZE - len, plain ? "%c" : "%%%02x",
+					(unsigned char)*text);
+	}
+}
+
+static int put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Text that others have too. A file system that has no links left gets a file. */
+static int
+put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+{
+	char text[TEXT_SIZE], name[PATH_SIZE], new[PATH_SIZE];
+	va_list ap;
 
 	if (e->code)
 		return e->code;
-	snprintf(unset, sizeof(unset), "%s/%s", scratch_path(s->folder), name);
-	if (unlink(path) && errno != ENOENT)
-		return cannot(e, path);
-	return link(unset, path) ? replace(s, path, text, e) : 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	name_of(name, s, text);
+	snprintf(new, sizeof(new), "%s/new", scratch_path(s->folder));
+	if (!link(name, new))
+		return move(new, path, e);
+	if (errno == ENOENT && !write_file(name, text, e) && !link(name, new))
+		return move(new, path, e);
+	return e->code ? e->code : put_own(s, e, path, "%s", text);
 }
 
 static int
@@ -246,11 +271,11 @@ write_gids(struct tree_port *p, const char *dir, const struct shown *now, unsign
 		    !(moved && now->guids[n]))
 			continue;
 		at(path, "%s/gids/%u", dir, n);
-		gid_show(text, sizeof(text), now->prefix, now->guids[n]);
+		gid_show(text, sizeof(text), now->guids[n] ? now->prefix : 0, now->guids[n]);
 		if (now->guids[n])
-			put(s, e, path, "%s", text);
+			put_own(s, e, path, "%s", text);
 		else
-			put_unset(s, e, path, "no-gid", NO_GID);
+			put(s, e, path, "%s", text);
 	}
 }
 
@@ -264,11 +289,7 @@ write_pkeys(struct tree_port *p, const char *dir, const struct shown *now, unsig
 	for (unsigned n = 0; n < len && n < MAX_PKEYS; n++) {
 		if (p->written && p->shown.pkeys[n] == now->pkeys[n])
 			continue;
-		at(path, "%s/pkeys/%u", dir, n);
-		if (now->pkeys[n])
-			put(s, e, path, "0x%04x\n", now->pkeys[n]);
-		else
-			put_unset(s, e, path, "no-pkey", NO_PKEY);
+		put(s, e, at(path, "%s/pkeys/%u", dir, n), "0x%04x\n", now->pkeys[n]);
 	}
 }
 
@@ -287,7 +308,7 @@ write_port(struct tree_port *p, struct error *e)
 	snprintf(dir, sizeof(dir), "%s/sys/class/infiniband/%s/ports/%u", p->tree->root, d->name,
 		 p->where->port);
 	if (all || was->lid != now.lid)
-		put(s, e, at(b, "%s/lid", dir), "0x%x\n", now.lid);
+		put_own(s, e, at(b, "%s/lid", dir), "0x%x\n", now.lid);
 	if (all || was->sm_lid != now.sm_lid)
 		put(s, e, at(b, "%s/sm_lid", dir), "0x%x\n", now.sm_lid);
 	if (all || was->sm_sl != now.sm_sl)
@@ -368,10 +389,10 @@ make_device(struct tree *t, const struct host_device *d, struct error *e)
 	folder(e, at(b, "%s/device", dir));
 	put(s, e, at(b, "%s/node_type", dir), "%s\n", type_show(n->type));
 	guid_show(guid, n->guid);
-	put(s, e, at(b, "%s/node_guid", dir), "%s\n", guid);
+	put_own(s, e, at(b, "%s/node_guid", dir), "%s\n", guid);
 	guid_show(guid, n->system_guid ? n->system_guid : n->guid);
-	put(s, e, at(b, "%s/sys_image_guid", dir), "%s\n", guid);
-	put(s, e, at(b, "%s/node_desc", dir), "%.64s\n", n->desc);
+	put_own(s, e, at(b, "%s/sys_image_guid", dir), "%s\n", guid);
+	put_own(s, e, at(b, "%s/node_desc", dir), "%.64s\n", n->desc);
 	put(s, e, at(b, "%s/fw_ver", dir), "1.0.0\n");
 	put(s, e, at(b, "%s/hw_rev", dir), "0\n");
 	if (n->device_id)
@@ -487,8 +508,7 @@ sysfs_new(struct sysfs **out, struct model *m, struct kernel *k, struct error *e
 		return e->code;
 	}
 	e->code = 0;
-	put(s, e, at(b, "%s/no-gid", scratch_path(s->folder)), NO_GID);
-	put(s, e, at(b, "%s/no-pkey", scratch_path(s->folder)), NO_PKEY);
+	folder(e, at(b, "%s/texts", scratch_path(s->folder)));
 	if (e->code) {
 		sysfs_free(s);
 		return e->code;

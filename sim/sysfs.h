@@ -13,7 +13,8 @@
  */
 struct sysfs;
 
-/* The folder is made below $XDG_RUNTIME_DIR, /run or /tmp; what killed ones left is removed. */
+/* The folder is made below $XDG_RUNTIME_DIR or, in memory if possible, /run, /dev/shm or /tmp; what
+ * killed ones left there is removed. */
 int
 sysfs_new(struct sysfs **s, struct model *m, struct kernel *k, struct error *e);
 void

@@ -60,6 +60,7 @@ struct program {
 	int conn;			/* the connection, -1: closed */
 	int fds[3];			/* as handed over */
 	unsigned nfds;			/* of those */
+	int fetched;			/* that came with the last reply to an open file */
 	struct attach_shared *m;	/* umad: the rings */
 	uint32_t head, tail;		/* our numbers */
 };
@@ -152,7 +153,7 @@ say(struct program *p, const void *data, size_t size, int fd)
 	assert_int_equal(sendmsg(p->conn, &msg, MSG_NOSIGNAL), size);
 }
 
-/* The next reply, if it comes within a second; descriptors that come along are kept in `fds`.
+/* The next reply, if it comes within a second; descriptors that come along are kept.
  * False: the server hung up, or (errno EAGAIN) nothing comes. */
 static inline bool
 hear(struct program *p, struct attach_reply *r)
@@ -177,9 +178,13 @@ hear(struct program *p, struct attach_reply *r)
 	assert_int_equal(r->magic, ATTACH_MAGIC);
 	assert_int_equal(r->version, ATTACH_VERSION);
 	h = CMSG_FIRSTHDR(&msg);
-	p->nfds = h ? (unsigned)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int)) : p->nfds;
-	if (h)
+	if (h && p->nfds) {
+		assert_int_equal(h->cmsg_len, CMSG_LEN(sizeof(int)));
+		memcpy(&p->fetched, CMSG_DATA(h), sizeof(int));
+	} else if (h) {
+		p->nfds = (unsigned)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(p->fds, CMSG_DATA(h), p->nfds * sizeof(int));
+	}
 	return true;
 }
 

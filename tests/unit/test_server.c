@@ -474,6 +474,82 @@ test_send_long(void **state)
 	hang_up(&p);
 }
 
+static struct attach_request
+sa_agent(uint32_t methods)
+{
+	struct attach_request q = request(ATTACH_REGISTER, 0, "");
+
+	q.reg = (struct attach_registration){
+		.methods = { methods }, .qpn = 1, .mgmt_class = methods ? 3 : 0,
+		.class_version = 2, .rmpp_version = 1,
+	};
+	return q;
+}
+
+/* An RMPP message of 64 + size bytes to its own port: an SA GetMulti (13.6.2). */
+static void
+send_multi(struct program *p, uint8_t tid, size_t size)
+{
+	struct ib_user_mad_hdr h = {
+		.id = 1, .timeout_ms = 100, .qpn = htonl(1), .qkey = htonl(0x80010000),
+		.lid = htons(2),
+	};
+	uint8_t *data = calloc(1, 64 + size);
+	int fd;
+
+	assert_non_null(data);
+	memcpy(data, &h, sizeof(h));
+	memcpy(data + 64, "\x01\x03\x02\x14", 4);
+	data[64 + 15] = tid;
+	memcpy(data + 64 + 24, "\x01\x01\x01", 3);
+	for (size_t i = 64 + 56; i < 64 + size; i++)
+		data[i] = (uint8_t)(i * 7 + i / 251);
+	fd = memfd_of(data, 64 + size);
+	assert_int_equal(send_long(p, fd, 64 + size), 0);
+	close(fd);
+	free(data);
+}
+
+/* A message that has no room in a slot: its beginning is there, the whole is fetched once. The one
+ * that is not fetched goes with the file. */
+static void
+test_long_messages(void **state)
+{
+	struct bed *b = *state;
+	struct program p = open_umad(b, "gpu-01", 0);
+	size_t size = 56 + 200 * 50;
+	struct attach_slot s;
+	struct attach_reply r;
+	struct ib_user_mad_hdr h;
+	uint8_t *got = malloc(64 + size);
+
+	assert_int_equal(ask(&p, sa_agent(1u << 0x14)).id, 0);
+	assert_int_equal(ask(&p, sa_agent(0)).id, 1);
+	send_multi(&p, 1, size);
+	send_multi(&p, 2, size);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(rx_wait(&p, &s));
+		assert_int_equal(s.length, 64 + size);
+		assert_int_not_equal(s.long_id, 0);
+		memcpy(&h, s.data, sizeof(h));
+		assert_int_equal(h.id, 0);
+		assert_int_equal(h.length, 64 + size);
+		assert_int_equal(tid_of(&s), i + 1);
+		assert_int_equal(s.data[300], (uint8_t)(300 * 7 + 300 / 251));
+	}
+	r = ask(&p, request(ATTACH_FETCH_LONG, s.long_id, ""));
+	assert_int_equal(r.status, 0);
+	assert_int_equal(r.length, 64 + size);
+	assert_int_equal(pread(p.fetched, got, 64 + size, 0), 64 + size);
+	close(p.fetched);
+	for (size_t i = 64 + 56; i < 64 + size; i++)
+		assert_int_equal(got[i], (uint8_t)(i * 7 + i / 251));
+	r = ask(&p, request(ATTACH_FETCH_LONG, s.long_id, ""));
+	assert_int_equal(r.status, ENOENT);
+	free(got);
+	hang_up(&p);
+}
+
 /* ---- issm files ---- */
 
 static struct program
@@ -657,8 +733,8 @@ main(void)
 		TEST(test_backlog), TEST(test_never_reads), TEST(test_nonsense_rings),
 		TEST(test_nonsense_slots), TEST(test_memory_stays), TEST(test_bad_requests),
 		TEST(test_dying), TEST(test_last_words), TEST(test_deaf), TEST(test_send_long),
-		TEST(test_issm), TEST(test_control), TEST(test_socket), TEST(test_stale_socket),
-		TEST(test_server_ends),
+		TEST(test_long_messages), TEST(test_issm), TEST(test_control), TEST(test_socket),
+		TEST(test_stale_socket), TEST(test_server_ends),
 	};
 
 	log_open("stderr", LOG_L_ERROR, NULL);
