@@ -13,17 +13,23 @@
  *
  * A pcap record is the packet that would be on the first cable: local route header, base transport
  * header, datagram extended transport header, the MAD, and two checksums that are left zero (IBA
- * volume 1, 7.7, 9.2, 9.3; link type 247 of the pcap registry). SMPs travel on virtual lane 15
- * between the queue pairs 0, GMPs on lane 0 between the queue pairs 1.
+ * volume 1, 7.7, 9.2, 9.3). SMPs travel on virtual lane 15 between the queue pairs 0, GMPs on lane 0
+ * between the queue pairs 1. The pcap registry has a link type for such packets, 247, but Wireshark
+ * does not read it; what it reads are ERF records (link type 197) of the type InfiniBand, which is a
+ * header of 16 bytes more.
  */
 #define PCAP_MAGIC 0xa1b2c3d4u		/* times in microseconds */
-#define PCAP_LINK_INFINIBAND 247u
+#define PCAP_LINK_ERF 197u
+#define ERF_SIZE 16u
+#define ERF_INFINIBAND 21u
+#define ERF_VARYING 4u			/* the length is the record's own */
 #define LRH_SIZE 8u
 #define BTH_SIZE 12u
 #define DETH_SIZE 8u
 #define ICRC_SIZE 4u
 #define VCRC_SIZE 2u
 #define PACKET_SIZE (LRH_SIZE + BTH_SIZE + DETH_SIZE + MAD_SIZE + ICRC_SIZE + VCRC_SIZE)
+#define RECORD_SIZE (ERF_SIZE + PACKET_SIZE)
 #define PACKET_WORDS ((PACKET_SIZE - VCRC_SIZE) / 4)	/* LRH PktLen counts all but the VCRC */
 #define OPCODE_UD_SEND_ONLY 0x64u
 #define GSI_QKEY 0x80010000u
@@ -52,19 +58,37 @@ static void
 put_header(struct capture *c)
 {
 	const uint32_t header[6] = {
-		PCAP_MAGIC, 2 | 4 << 16, 0, 0, PACKET_SIZE, PCAP_LINK_INFINIBAND,
+		PCAP_MAGIC, 2 | 4 << 16, 0, 0, RECORD_SIZE, PCAP_LINK_ERF,
 	};
 
 	put(c, header, sizeof(header));
 }
 
+/* Its time is a little-endian number of 2^-32 seconds, the rest is big-endian. */
 static void
-encode_packet(uint8_t packet[PACKET_SIZE], const struct model_passage *p, uint32_t psn)
+encode_erf(struct cursor *w, int64_t wall)
+{
+	uint64_t time = (uint64_t)(wall / 1000000) << 32 |
+		((uint64_t)(wall % 1000000) << 32) / 1000000;
+
+	for (unsigned i = 0; i < 8; i++)
+		cursor_put_u8(w, (uint8_t)(time >> 8 * i));
+	cursor_put_u8(w, ERF_INFINIBAND);
+	cursor_put_u8(w, ERF_VARYING);
+	cursor_put_u16(w, RECORD_SIZE);
+	cursor_put_u16(w, 0);
+	cursor_put_u16(w, PACKET_SIZE);
+}
+
+static void
+encode_packet(uint8_t record[RECORD_SIZE], const struct model_passage *p, int64_t wall,
+	      uint32_t psn)
 {
 	struct cursor w;
 
-	memset(packet, 0, PACKET_SIZE);
-	cursor_write(&w, packet, PACKET_SIZE);
+	memset(record, 0, RECORD_SIZE);
+	cursor_write(&w, record, RECORD_SIZE);
+	encode_erf(&w, wall);
 	/* LRH: lane, version; SL, what follows (2: BTH); DLID, length, SLID. */
 	cursor_put_u8(&w, p->qp ? 0 : 0xf0);
 	cursor_put_u8(&w, (uint8_t)(p->sl << 4 | 2));
@@ -80,21 +104,21 @@ encode_packet(uint8_t packet[PACKET_SIZE], const struct model_passage *p, uint32
 	/* DETH: Q_Key, source queue pair. */
 	cursor_put_u32(&w, p->qp ? GSI_QKEY : 0);
 	cursor_put_u32(&w, p->qp);
-	memcpy(packet + LRH_SIZE + BTH_SIZE + DETH_SIZE, p->mad, MAD_SIZE);
+	cursor_put_bytes(&w, p->mad, MAD_SIZE);
 }
 
 static void
 put_packet(struct capture *c, const struct model_passage *p)
 {
 	int64_t wall = loop_wall(model_loop(c->m));
-	const uint32_t record[4] = {
-		(uint32_t)(wall / 1000000), (uint32_t)(wall % 1000000), PACKET_SIZE, PACKET_SIZE,
+	const uint32_t header[4] = {
+		(uint32_t)(wall / 1000000), (uint32_t)(wall % 1000000), RECORD_SIZE, RECORD_SIZE,
 	};
-	uint8_t packet[PACKET_SIZE];
+	uint8_t record[RECORD_SIZE];
 
-	encode_packet(packet, p, (uint32_t)c->count);
+	encode_packet(record, p, wall, (uint32_t)c->count);
+	put(c, header, sizeof(header));
 	put(c, record, sizeof(record));
-	put(c, packet, sizeof(packet));
 }
 
 /* ---- Text ---- */

@@ -6,7 +6,7 @@
 #include "sm/base/error.h"
 
 /*
- * Every MAD of a model recorded in a file: as pcap with link type 247 (LINKTYPE_INFINIBAND: packets
+ * Every MAD of a model recorded in a file: as pcap of ERF records of the type InfiniBand (packets
  * from the local route header on), which tshark reads, or as one line of text each. Lost MADs are
  * in it too; the text says where they got lost.
  */

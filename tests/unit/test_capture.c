@@ -35,10 +35,14 @@ record(struct rig *r, const char *path, enum capture_format format)
 static void
 test_pcap(void **state)
 {
-	/* LRH: VL 15, version 0; SL 0, LNH 2; DLID 0xffff; 72 words; SLID 0xffff. BTH: UD send
-	 * only; P_Key 0xffff; QP 0. DETH: Q_Key 0, QP 0. MAD: base version 1, directed route,
-	 * class version 1, Get; hop pointer 0, hop count 1. */
+	/* ERF: 2026-01-01, where virtual time begins, behind its fraction; type InfiniBand with a
+	 * length of its own, 306 bytes; no loss; 290 bytes on the wire. LRH: VL 15, version 0; SL 0,
+	 * LNH 2; DLID 0xffff; 72 words; SLID 0xffff. BTH: UD send only; P_Key 0xffff; QP 0. DETH:
+	 * Q_Key 0, QP 0. MAD: base version 1, directed route, class version 1, Get; hop pointer 0,
+	 * hop count 1. */
 	static const uint8_t headers[] = {
+		0, 0, 0, 0, 0x00, 0xb9, 0x55, 0x69,
+		21, 4, 0x01, 0x32, 0, 0, 0x01, 0x22,
 		0xf0, 0x02, 0xff, 0xff, 0x00, 0x48, 0xff, 0xff,
 		0x64, 0x00, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 0, 0, 0, 0,
@@ -55,19 +59,19 @@ test_pcap(void **state)
 	record(*state, path, CAPTURE_PCAP);
 	n = slurp(path, data, sizeof(data));
 	unlink(path);
-	/* Two packets of 28 bytes of headers, 256 of MAD and 6 of checksums. */
-	assert_int_equal(n, 24 + 2 * (16 + 290));
+	/* Two records of 16 bytes, and packets of 28 of headers, 256 of MAD and 6 of checksums. */
+	assert_int_equal(n, 24 + 2 * (16 + 306));
 	memcpy(word, data, sizeof(word));
 	assert_int_equal(word[0], 0xa1b2c3d4);
-	assert_int_equal(word[5], 247);
-	assert_int_equal(word[8], 290);
-	assert_int_equal(word[9], 290);
+	assert_int_equal(word[5], 197);
+	assert_int_equal(word[8], 306);
+	assert_int_equal(word[9], 306);
 	memcpy(word, data + 24, 4);
-	assert_int_equal(word[0], 1767225600);		/* 2026-01-01, where virtual time begins */
+	assert_int_equal(word[0], 1767225600);
 	assert_memory_equal(data + 40, headers, sizeof(headers));
 	/* The answer: GetResp, direction bit. */
-	assert_int_equal(data[40 + 290 + 16 + 28 + 3], 0x81);
-	assert_int_equal(data[40 + 290 + 16 + 28 + 4], 0x80);
+	assert_int_equal(data[40 + 306 + 16 + 44 + 3], 0x81);
+	assert_int_equal(data[40 + 306 + 16 + 44 + 4], 0x80);
 }
 
 static void
