@@ -734,9 +734,6 @@ server_new(struct server **out, struct sim *sim, const char *path, struct error 
 	s->pump = umad_pump_new(sim->loop, sim->kernel);
 	s->again = loop_timer_new(sim->loop, on_again, s);
 	raise_limit();
-	sim->host.programs = list_programs;
-	sim->host.attached = count_attached;
-	sim->host.programs_arg = s;
 	ret = sysfs_new(&s->sysfs, sim->model, sim->kernel, e);
 	if (!ret)
 		ret = open_socket(s, path, e);
@@ -744,6 +741,9 @@ server_new(struct server **out, struct sim *sim, const char *path, struct error 
 		server_free(s);
 		return ret;
 	}
+	sim->host.programs = list_programs;
+	sim->host.attached = count_attached;
+	sim->host.programs_arg = s;
 	*out = s;
 	return 0;
 }
@@ -755,8 +755,11 @@ server_free(struct server *s)
 
 	if (!s)
 		return;
-	s->sim->host.programs = NULL;
-	s->sim->host.attached = NULL;
+	if (s->sim->host.programs_arg == s) {
+		s->sim->host.programs = NULL;
+		s->sim->host.attached = NULL;
+		s->sim->host.programs_arg = NULL;
+	}
 	/* nobody waits for an issm file any more when its holder ends */
 	list_each(it, &s->issms)
 		list_remove(it);

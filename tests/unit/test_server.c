@@ -680,6 +680,7 @@ test_socket(void **state)
 	path[150] = 0;
 	assert_int_equal(server_new(&s, b->sim, path, &e), ERR_INVALID);
 	assert_int_equal(server_new(&s, b->sim, "", &e), ERR_INVALID);
+	assert_int_equal(b->sim->host.attached(b->sim->host.programs_arg), 0);
 }
 
 /* A server that was killed leaves its socket file; the next one takes its place. */
