@@ -121,8 +121,10 @@ init_capabilities(const struct sim_node *n, struct portinfo *i, const struct abi
 		i->cap_mask |= CAP_PKEY_SWITCH_TRAP;
 	if (n->type == NODE_SWITCH && n->caps->mft_top)
 		i->cap_mask |= CAP_MCAST_FDB_TOP;
-	if (a->speed >= SPEED_FDR)
+	if (a->speed >= SPEED_FDR) {
 		i->cap_mask |= CAP_EXTENDED_SPEEDS;
+		i->cap_mask2 |= CAP2_PORT_INFO_EXTENDED;
+	}
 	if (a->widths & LINK_2X)
 		i->cap_mask2 |= CAP2_WIDTH_2X;
 	if (a->speed >= SPEED_HDR)
@@ -224,6 +226,7 @@ init_port(const struct model *m, struct sim_node *n, unsigned port)
 	p->lease_end = MONOTIME_NEVER;
 	p->trap_next = 0;
 	p->phy_errors = p->overruns = 0;
+	memset(p->fec, 0, sizeof(p->fec));
 	p->fdr10 = device_has_fdr10(n) && !m->o.like_ibsim && a.speed >= SPEED_FDR10 ?
 		FDR10_SUPPORTED | FDR10_ENABLED : 0;
 	init_link(n, &p->info, &a);

@@ -38,6 +38,7 @@ sim_src := \
 	sim/sim.c \
 	sim/sma.c \
 	sim/sma_ar.c \
+	sim/sma_extended.c \
 	sim/sma_port.c \
 	sim/sma_table.c \
 	sim/sysfs.c \

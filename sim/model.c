@@ -271,8 +271,8 @@ train(struct model *m, uint32_t node, unsigned port)
 	flight_start(m, flight_new(m, FLIGHT_TRAIN, node, port), m->o.train_time);
 }
 
-/* A port that was told to be disabled or to sleep stays so. LinkDowned counts links that failed, not
- * those that a subnet manager took down. */
+/* A port that was told to be disabled or to sleep stays so. LinkDowned counts links that failed,
+ * not those that a subnet manager took down. */
 static void
 end_down(struct model *m, uint32_t node, struct sim_port *p, unsigned phys_state, bool by_set)
 {

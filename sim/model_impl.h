@@ -11,6 +11,8 @@
  * ways that way.c finds, sma*.c and pma.c answer them, trap.c sends notices. */
 #define SL_NONE 0xffu		/* in place of a service level: any lane will do */
 #define MLID_MIN 0xc000u	/* the first multicast LID */
+#define CAP2_PORT_INFO_EXTENDED 0x0002u	/* CapabilityMask2: forward error correction is told */
+#define FEC_SPEEDS 4u		/* with FEC modes of their own: FDR, EDR, HDR, NDR */
 #define ATTRS 0x21u		/* attribute ids that are counted */
 #define MUTES 8u		/* attributes that a node can be silent about, or refuse */
 
@@ -32,6 +34,7 @@ struct sim_port {
 	uint8_t cable_width;	/* enum link_width that the cable carries */
 	uint8_t cable_speed;	/* enum link_speed that it carries */
 	uint8_t fdr10;		/* bits FDR10_*: of the vendor's ExtendedPortInfo */
+	uint8_t fec[FEC_SPEEDS];	/* modes that were enabled, 0 = all */
 	uint8_t phy_errors;	/* link errors, towards the threshold of PortInfo */
 	uint8_t overruns;	/* excessive buffer overruns, towards theirs */
 	bool cut;		/* the cable is out of order */
@@ -406,6 +409,11 @@ sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
 uint16_t
 sma_set_portinfo(struct model *m, uint32_t node, unsigned in, uint32_t mod,
 		 uint8_t data[SMP_DATA_SIZE]);
+/* sma_extended.c: attributes that extend PortInfo. */
+uint16_t
+sma_port_info_extended(const struct sma_request *r);
+uint16_t
+sma_vendor_port_info(const struct sma_request *r);
 /* sma_table.c: tables of ports and switches. */
 uint16_t
 sma_linear_fdb(const struct sma_request *r);

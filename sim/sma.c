@@ -9,9 +9,11 @@
  *
  * A request changes the node at once, and its data become the answer's, read back from the node.
  * Who may ask is decided before, by the M_Key and its protection bits (IBA volume 1, 14.2.4);
- * what may be asked and set is 14.2.5. PortInfo has a file of its own, sma_port.c.
+ * what may be asked and set is 14.2.5. PortInfo, its two extensions and tables have files of their
+ * own: sma_port.c, sma_extended.c, sma_table.c.
  */
-#define ATTR_EXTENDED_PORT_INFO 0xff90u
+#define ATTR_PORT_INFO_EXTENDED 0x0033u
+#define ATTR_EXTENDED_PORT_INFO 0xff90u	/* the vendor's */
 
 static uint16_t
 do_node_info(const struct sma_request *r)
@@ -91,35 +93,6 @@ do_switch_info(const struct sma_request *r)
 	return status;
 }
 
-/* The vendor's ExtendedPortInfo: FDR10, which PortInfo has no bits for. */
-static uint16_t
-do_extended_port_info(const struct sma_request *r)
-{
-	unsigned port = r->mod & 0xff;
-	uint8_t *fdr10;
-
-	if (!device_has_fdr10(r->n) && !r->m->o.like_ibsim)
-		return MAD_STATUS_BAD_ATTR;
-	if (r->n->type != NODE_SWITCH && !port)
-		port = r->in;
-	if (r->mod > 0xff || port > r->n->nports)
-		return MAD_STATUS_BAD_FIELD;
-	fdr10 = &r->n->ports[port].fdr10;
-	if (r->set && r->data[11] & 1 && !(*fdr10 & FDR10_SUPPORTED))
-		return MAD_STATUS_BAD_FIELD;
-	if (r->set) {
-		*fdr10 &= FDR10_SUPPORTED | FDR10_ACTIVE;
-		*fdr10 |= (uint8_t)((r->data[3] & 1 ? FDR10_STATE_CHANGE : 0) |
-				    (r->data[11] & 1 ? FDR10_ENABLED : 0));
-	}
-	memset(r->data, 0, SMP_DATA_SIZE);
-	r->data[3] = *fdr10 & FDR10_STATE_CHANGE ? 1 : 0;
-	r->data[7] = *fdr10 & FDR10_SUPPORTED ? 1 : 0;
-	r->data[11] = *fdr10 & FDR10_ENABLED ? 1 : 0;
-	r->data[15] = *fdr10 & FDR10_ACTIVE ? 1 : 0;
-	return 0;
-}
-
 static const struct sma_attribute *
 find_attribute(const struct sim_node *n, uint16_t id)
 {
@@ -134,7 +107,8 @@ find_attribute(const struct sim_node *n, uint16_t id)
 		{ ATTR_SL_TO_VL, true, sma_sl_to_vl },
 		{ ATTR_VL_ARBITRATION, true, sma_vl_arbitration },
 		{ ATTR_MULTICAST_FDB, true, sma_multicast_fdb },
-		{ ATTR_EXTENDED_PORT_INFO, true, do_extended_port_info },
+		{ ATTR_PORT_INFO_EXTENDED, true, sma_port_info_extended },
+		{ ATTR_EXTENDED_PORT_INFO, true, sma_vendor_port_info },
 	};
 
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)

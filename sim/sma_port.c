@@ -9,8 +9,8 @@
  * A Set is checked as a whole first: one bad field, and nothing changes. Fields that an end port
  * has (LID, M_Key, the SM's address) exist on CA ports and on a switch's port 0; fields about the
  * link on all others. The extended speeds of a node that offers them are written by requests with
- * attribute modifier bit 31 alone. Read they are without it too, as devices up to HDR do: tools that
- * know nothing of that bit show EDR links. Devices from NDR on show nothing there.
+ * attribute modifier bit 31 alone. Read they are without it too, as devices up to HDR do: tools
+ * that know nothing of that bit show EDR links. Devices from NDR on show nothing there.
  */
 #define EXT_NDR 8	/* of LinkSpeedExtSupported */
 

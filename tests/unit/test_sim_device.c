@@ -291,6 +291,27 @@ test_fdr10_link(void **state)
 	ibnet_free(r.net);
 }
 
+/* Up to EDR where libibmad looks for these fields (mad_get_field), those of HDR and NDR right
+ * behind them; the cable A-B is an NDR one. */
+static void
+test_fec(void **state)
+{
+	struct rig *r = *state;
+	uint8_t data[SMP_DATA_SIZE];
+
+	memcpy(data, must(get(r, "1", 0x33, 2))->data, sizeof(data));
+	assert_memory_equal(data, "\0\0\0\x01\0\x04\0\x03\0\x03\0\x07\0\x07"
+			    "\0\x0c\0\x0c\0\x10\0\x10", 22);
+	data[17] = 4;
+	assert_int_equal(set(r, "1", 0x33, 2, data)[17], 4);
+	assert_int_equal(must(get(r, "1", 0x33, 3))->data[17], 0xc);
+	data[17] = 1;
+	assert_int_equal(ask(r, (struct ask){ .path = "1", .attr = 0x33, .mod = 2, .data = data,
+					      .method = MAD_SET })->h.status, 0x1c);
+	assert_int_equal(get_status(r, "1", 0x33, 5), 0x1c);
+	assert_int_equal(get_status(r, "", 0x33, 1), MAD_STATUS_BAD_ATTR);	/* SDR only */
+}
+
 static int
 setup_ibsim(void **state)
 {
@@ -325,7 +346,7 @@ test_ibsim(void **state)
 	assert_int_equal(p.neighbor_mtu, 1);
 	assert_int_equal(p.vl_cap, 4);
 	p = get_port(r, "1", 2 | PORTINFO_MOD_EXTENDED);
-	assert_int_equal(portinfo_speed(&p), SPEED_SDR);	/* NDR: it knows no newer than HDR */
+	assert_int_equal(portinfo_speed(&p), SPEED_SDR);	/* NDR is unknown to it */
 	assert_int_equal(p.cap_mask, 0);
 	assert_int_equal(p.local_phy_errors, 0);
 	assert_int_equal(get_port(r, "1", 4).local_phy_errors, 4);	/* without a cable */
@@ -350,7 +371,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		SMALL(test_caps), SMALL(test_ends), SMALL(test_optimized_sl2vl),
 		SMALL(test_mft_top), TEST(test_one_node), TEST(test_m_key_levels),
-		TEST(test_m_key_lease), TEST(test_fdr10), cmocka_unit_test(test_fdr10_link),
+		TEST(test_m_key_lease), TEST(test_fdr10), TEST(test_fec),
+		cmocka_unit_test(test_fdr10_link),
 		cmocka_unit_test_setup_teardown(test_ibsim, setup_ibsim, teardown),
 	};
 
