@@ -9,10 +9,13 @@
  * Where the switches' tables lead: for each LID, from every switch, with one visit a switch.
  *
  * A switch either reaches the LID or does not; which is known once the switch that its entry points
- * to is known, so each chain of entries is followed only up to a switch that was seen before. The
- * work is switches times LIDs; where that is too much, every n-th LID is looked at.
+ * to is known, so each chain of entries is followed only up to a switch that was seen before. What
+ * is asked of a switch millions of times is copied into small arrays first: switches are numbered
+ * from 0, and for each of their ports a struct hop says where it leads. The work is switches times
+ * LIDs; the loop stands still meanwhile, so that of very many only every n-th LID is looked at,
+ * unless all was asked for.
  */
-#define WORK_MAX 40000000u	/* entries that are looked at */
+#define WORK_MAX 15000000u	/* entries that are looked at */
 
 enum entry_fault {
 	ENTRY_GOOD,
@@ -25,23 +28,43 @@ enum entry_fault {
 
 enum { UNKNOWN, ON_THE_WAY, REACHES, FAILS };
 
-struct bad_switch {
-	uint32_t n;		/* entries that lead nowhere */
-	uint16_t lid;		/* the lowest of them */
-	uint8_t port;		/* what that entry says */
-	uint8_t why;		/* enum entry_fault */
+enum hop_kind { HOP_DEAD, HOP_SWITCH, HOP_HOST };
+
+struct hop {
+	uint32_t to;		/* number of a switch, or node of a host */
+	uint8_t port;		/* the host's */
+	uint8_t kind;		/* enum hop_kind */
+};
+
+struct table {
+	const uint8_t *lft;	/* len entries */
+	const struct hop *hops;	/* by port, [0] unused */
+	uint32_t node;		/* whose it is */
+	uint32_t hosts;		/* ports of hosts that are attached to it */
+	uint32_t nbad;		/* entries that lead nowhere */
+	uint16_t bad_lid;	/* the lowest of them */
+	uint8_t bad_port;	/* what that entry says */
+	uint8_t bad_why;	/* enum entry_fault */
+	uint16_t len;		/* LIDs that the switch forwards by its table */
+	uint16_t lid;		/* its own */
+	uint8_t lmc;		/* of that */
+	uint8_t nports;		/* it has */
+	bool adaptive;		/* it does not go by `lft` */
 };
 
 struct routes {
-	struct wrong *w;		/* whom it is for */
-	const struct model *m;		/* the fabric */
-	struct bad_switch *bad;		/* a node */
-	uint32_t *chain;		/* switches on the way, nnodes */
-	uint32_t *hosts;		/* a switch: hosts' ports on it; a host: without a link */
-	uint8_t *state;			/* a node, for the LID of the moment */
-	uint32_t nhosts, switches;	/* ports of hosts with a LID; switches */
-	uint64_t pairs, cut;		/* looked at, and those of them that cannot */
-	uint32_t lids, seen;		/* there are, were looked at */
+	struct wrong *w;	/* whom it is for */
+	const struct model *m;	/* the fabric */
+	struct region *region;	/* owns the arrays */
+	struct table *tables;	/* nswitches, those that have power */
+	uint32_t *chain;	/* switches on the way, nswitches */
+	uint8_t *state;		/* of each switch, for the LID of the moment */
+	uint32_t *number;	/* of a node, if it is a switch with power; else IBNET_NONE */
+	uint32_t nswitches;	/* with power */
+	uint32_t nhosts;	/* ports of hosts with a LID */
+	uint32_t loose;		/* of these without a link to a switch */
+	uint64_t pairs, cut;	/* looked at, and those of them that cannot */
+	uint32_t lids, seen;	/* there are, were looked at */
 };
 
 static bool
@@ -52,75 +75,70 @@ has_lid(const struct portinfo *i, unsigned lid)
 
 /* Where a packet goes: by the one table, or as an adaptive switch chooses for it. */
 static unsigned
-entry(const struct routes *r, uint32_t node, uint16_t lid)
+entry(const struct routes *r, const struct table *t, uint16_t lid)
 {
 	const struct ar_packet packet = { .dlid = lid, .transport = AR_RC };
+	unsigned out;
 
-	if (model_ar_is_on(r->m, node)) {
-		unsigned out = ar_forward(r->m, node, 0, &packet);
-
-		return out ? out : LFT_NO_PORT;
-	}
-	return lid > r->m->nodes[node].sw.linear_fdb_top ? LFT_NO_PORT :
-		model_lft(r->m, node, lid);
+	if (!t->adaptive)
+		return lid < t->len ? t->lft[lid] : LFT_NO_PORT;
+	out = ar_forward(r->m, t->node, 0, &packet);
+	return out ? out : LFT_NO_PORT;
 }
 
 /* Look at one entry; *next is the switch that it points to, or IBNET_NONE at the end of the way. */
 static enum entry_fault
-look(const struct routes *r, uint32_t node, uint16_t lid, uint32_t *next)
+look(const struct routes *r, const struct table *t, uint16_t lid, uint32_t *next)
 {
-	const struct sim_node *n = &r->m->nodes[node];
-	const struct sim_port *p;
+	const struct hop *h;
 	unsigned out;
 
 	*next = IBNET_NONE;
-	if (has_lid(&n->ports[0].info, lid))
+	if (t->lid && lid >= t->lid && lid - t->lid < 1 << t->lmc)
 		return ENTRY_GOOD;
-	out = entry(r, node, lid);
+	out = entry(r, t, lid);
 	if (out == LFT_NO_PORT)
 		return ENTRY_NONE;
-	if (!out || out > n->nports)
+	if (!out || out > t->nports)
 		return ENTRY_BAD;
-	p = &n->ports[out];
-	if (!port_is_up(p) || p->peer == IBNET_NONE)
+	h = &t->hops[out];
+	if (h->kind == HOP_DEAD)
 		return ENTRY_DEAD;
-	if (r->m->nodes[p->peer].type == NODE_SWITCH)
-		*next = p->peer;
-	else if (!has_lid(&r->m->nodes[p->peer].ports[p->peer_port].info, lid))
+	if (h->kind == HOP_SWITCH)
+		*next = h->to;
+	else if (!has_lid(&r->m->nodes[h->to].ports[h->port].info, lid))
 		return ENTRY_ASTRAY;
 	return ENTRY_GOOD;
 }
 
 static void
-note_bad(struct routes *r, uint32_t node, uint16_t lid, enum entry_fault why)
+note_bad(const struct routes *r, struct table *t, uint16_t lid, enum entry_fault why)
 {
-	struct bad_switch *b = &r->bad[node];
-
-	if (b->n++ && b->lid <= lid)
+	if (t->nbad++ && t->bad_lid <= lid)
 		return;
-	b->lid = lid;
-	b->port = (uint8_t)entry(r, node, lid);
-	b->why = (uint8_t)why;
+	t->bad_lid = lid;
+	t->bad_port = (uint8_t)entry(r, t, lid);
+	t->bad_why = (uint8_t)why;
 }
 
 /* Follow the entries from a switch; all switches on the way share its fate. */
 static void
-follow(struct routes *r, uint32_t node, uint16_t lid)
+follow(struct routes *r, uint32_t from, uint16_t lid)
 {
-	uint32_t len = 0, next = node;
+	uint32_t len = 0, at, next = from;
 	uint8_t fate = UNKNOWN;
 
 	while (fate == UNKNOWN) {
 		enum entry_fault why;
 
-		node = next;
-		r->state[node] = ON_THE_WAY;
-		r->chain[len++] = node;
-		why = look(r, node, lid, &next);
+		at = next;
+		r->state[at] = ON_THE_WAY;
+		r->chain[len++] = at;
+		why = look(r, &r->tables[at], lid, &next);
 		if (why == ENTRY_GOOD && next != IBNET_NONE && r->state[next] == ON_THE_WAY)
 			why = ENTRY_LOOP;
 		if (why != ENTRY_GOOD) {
-			note_bad(r, node, lid, why);
+			note_bad(r, &r->tables[at], lid, why);
 			fate = FAILS;
 		} else {
 			fate = next == IBNET_NONE ? REACHES : r->state[next];
@@ -130,46 +148,52 @@ follow(struct routes *r, uint32_t node, uint16_t lid)
 		r->state[r->chain[--len]] = fate;
 }
 
+/* The hosts on a switch, each as one that cannot reach the port. */
 static void
-tell_pairs(struct routes *r, uint32_t from, uint32_t to, unsigned port)
+tell_pairs(struct routes *r, const struct table *t, uint32_t to, unsigned port)
 {
-	const struct model *m = r->m;
+	const struct names *names = r->w->s->names;
 
-	for (uint32_t i = 0; i < m->net->nnodes && r->w->kind < r->w->most; i++) {
-		const struct sim_node *n = &m->nodes[i];
+	for (unsigned k = 1; k <= t->nports && r->w->kind < r->w->most; k++) {
+		const struct hop *h = &t->hops[k];
 
-		for (unsigned k = 1; n->type != NODE_SWITCH && k <= n->nports; k++)
-			if ((i != to || k != port) && n->ports[k].info.lid &&
-			    port_is_up(&n->ports[k]) && n->ports[k].peer == from &&
-			    r->w->kind++ < r->w->most)
-				buf_printf(r->w->out, "%s/%u cannot reach %s/%u: LID %u\n",
-					   names_text(r->w->s->names, i), k,
-					   names_text(r->w->s->names, to), port,
-					   m->nodes[to].ports[port].info.lid);
+		if (h->kind != HOP_HOST || (h->to == to && h->port == port) ||
+		    !r->m->nodes[h->to].ports[h->port].info.lid)
+			continue;
+		r->w->kind++;
+		buf_printf(r->w->out, "%s/%u cannot reach %s/%u: LID %u\n",
+			   names_text(names, h->to), h->port, names_text(names, to), port,
+			   r->m->nodes[to].ports[port].info.lid);
 	}
+}
+
+/* The switch that an end port is attached to, or NULL. */
+static const struct table *
+switch_of(const struct routes *r, uint32_t node, unsigned port)
+{
+	const struct sim_port *p = &r->m->nodes[node].ports[port];
+
+	if (!port_is_up(p) || p->peer == IBNET_NONE || r->number[p->peer] == IBNET_NONE)
+		return NULL;
+	return &r->tables[r->number[p->peer]];
 }
 
 /* Which hosts reach the port, its base LID having been followed from every switch. */
 static void
 count_pairs(struct routes *r, uint32_t to, unsigned port)
 {
-	const struct model *m = r->m;
-	bool own = port_is_up(&m->nodes[to].ports[port]);
+	const struct table *own = switch_of(r, to, port);
 
 	r->pairs += r->nhosts - 1;
-	for (uint32_t i = 0; i < m->net->nnodes; i++) {
-		uint32_t n = r->hosts[i];
+	r->cut += r->loose - !own;
+	for (uint32_t i = 0; i < r->nswitches; i++) {
+		const struct table *t = &r->tables[i];
+		uint32_t n = t->hosts - (t == own);
 
-		if (m->nodes[i].type == NODE_SWITCH ? r->state[i] == REACHES : false)
-			continue;
-		/* Not from itself, which is on this switch or has no link at all. */
-		if (n && i == (own ? m->nodes[to].ports[port].peer : to))
-			n--;
-		if (!n)
+		if (r->state[i] == REACHES || !t->hosts || !n)
 			continue;
 		r->cut += n;
-		if (m->nodes[i].type == NODE_SWITCH)
-			tell_pairs(r, i, to, port);
+		tell_pairs(r, t, to, port);
 	}
 }
 
@@ -179,10 +203,9 @@ look_at(struct routes *r, uint32_t node, unsigned port)
 	const struct portinfo *info = &r->m->nodes[node].ports[port].info;
 
 	for (unsigned l = info->lid; l < info->lid + (1u << info->lmc); l++) {
-		memset(r->state, UNKNOWN, r->m->net->nnodes);
-		for (uint32_t i = 0; i < r->m->net->nnodes; i++)
-			if (r->m->nodes[i].type == NODE_SWITCH && !r->m->nodes[i].off &&
-			    r->state[i] == UNKNOWN)
+		memset(r->state, UNKNOWN, r->nswitches);
+		for (uint32_t i = 0; i < r->nswitches; i++)
+			if (r->state[i] == UNKNOWN)
 				follow(r, i, (uint16_t)l);
 		r->seen++;
 		if (l == info->lid && r->m->nodes[node].type != NODE_SWITCH)
@@ -190,27 +213,81 @@ look_at(struct routes *r, uint32_t node, unsigned port)
 	}
 }
 
-/* Hosts' ports where they are attached, and what there is to do. */
+/* ---- What there is to look at ---- */
+
+static struct hop
+hop_of(const struct routes *r, const struct sim_port *p)
+{
+	if (!port_is_up(p) || p->peer == IBNET_NONE)
+		return (struct hop){ .kind = HOP_DEAD };
+	if (r->m->nodes[p->peer].type == NODE_SWITCH)
+		return (struct hop){ .kind = HOP_SWITCH, .to = r->number[p->peer] };
+	return (struct hop){ .kind = HOP_HOST, .to = p->peer, .port = p->peer_port };
+}
+
 static void
-count(struct routes *r)
+copy_table(struct routes *r, struct table *t)
+{
+	const struct sim_node *n = &r->m->nodes[t->node];
+	struct hop *hops = region_array(r->region, n->nports + 1u, sizeof(*hops));
+	uint32_t top = n->sw.linear_fdb_top + 1u;
+
+	for (unsigned k = 1; k <= n->nports; k++)
+		hops[k] = hop_of(r, &n->ports[k]);
+	t->hops = hops;
+	t->lft = n->lft;
+	t->len = (uint16_t)(top < n->lft_len ? top : n->lft_len);
+	t->lid = n->ports[0].info.lid;
+	t->lmc = n->ports[0].info.lmc;
+	t->nports = n->nports;
+	t->adaptive = model_ar_is_on(r->m, t->node);
+}
+
+static void
+number_switches(struct routes *r)
+{
+	uint32_t nnodes = r->m->net->nnodes;
+
+	r->number = region_array(r->region, nnodes, sizeof(*r->number));
+	for (uint32_t i = 0; i < nnodes; i++) {
+		bool counts = r->m->nodes[i].type == NODE_SWITCH && !r->m->nodes[i].off;
+
+		r->number[i] = counts ? r->nswitches++ : IBNET_NONE;
+	}
+	r->tables = region_array(r->region, r->nswitches, sizeof(*r->tables));
+	r->chain = region_array(r->region, r->nswitches, sizeof(*r->chain));
+	r->state = region_array(r->region, r->nswitches, 1);
+	for (uint32_t i = 0; i < nnodes; i++)
+		if (r->number[i] != IBNET_NONE)
+			r->tables[r->number[i]].node = i;
+	for (uint32_t i = 0; i < r->nswitches; i++)
+		copy_table(r, &r->tables[i]);
+}
+
+static void
+count_lids(struct routes *r)
 {
 	for (uint32_t i = 0; i < r->m->net->nnodes; i++) {
 		const struct sim_node *n = &r->m->nodes[i];
 
-		r->switches += n->type == NODE_SWITCH;
 		for (unsigned k = 0; k <= n->nports; k++) {
-			const struct sim_port *p = &n->ports[k];
+			const struct portinfo *info = &n->ports[k].info;
 
-			if (!is_end_port(n, k) || !p->info.lid)
+			if (!is_end_port(n, k) || !info->lid)
 				continue;
-			r->lids += 1u << p->info.lmc;
+			r->lids += 1u << info->lmc;
 			if (n->type == NODE_SWITCH)
 				continue;
 			r->nhosts++;
-			r->hosts[port_is_up(p) ? p->peer : i]++;
+			if (switch_of(r, i, k))
+				r->tables[r->number[n->ports[k].peer]].hosts++;
+			else
+				r->loose++;
 		}
 	}
 }
+
+/* ---- What is told ---- */
 
 static void
 tell_switches(struct routes *r)
@@ -224,14 +301,14 @@ tell_switches(struct routes *r)
 	};
 
 	wrong_begin(r->w);
-	for (uint32_t i = 0; i < r->m->net->nnodes; i++) {
-		const struct bad_switch *b = &r->bad[i];
+	for (uint32_t i = 0; i < r->nswitches; i++) {
+		const struct table *t = &r->tables[i];
 
-		if (!b->n)
-			continue;
-		wrong_add(r->w, "%s: its table leads %" PRIu32 " LID%s nowhere; LID %u %s (%u)",
-			  names_text(r->w->s->names, i), b->n, b->n == 1 ? "" : "s", b->lid,
-			  why[b->why], b->port);
+		if (t->nbad)
+			wrong_add(r->w, "%s: its table leads %" PRIu32 " LID%s nowhere; LID %u %s "
+				  "(%u)", names_text(r->w->s->names, t->node), t->nbad,
+				  t->nbad == 1 ? "" : "s", t->bad_lid, why[t->bad_why],
+				  t->bad_port);
 	}
 	wrong_end(r->w, "switches with entries that lead nowhere");
 }
@@ -241,39 +318,35 @@ tell_cut(struct routes *r)
 {
 	if (r->cut) {
 		r->w->n++;
-		buf_printf(r->w->out,
-			   "%" PRIu64 " of %" PRIu64 " pairs of hosts' ports cannot reach "
-			   "each other by the tables\n", r->cut, r->pairs);
+		buf_printf(r->w->out, "%" PRIu64 " of %" PRIu64 " pairs of hosts' ports cannot "
+			   "reach each other by the tables\n", r->cut, r->pairs);
 	}
 	if (r->seen < r->lids)
 		buf_printf(r->w->out, "(tables were followed for %" PRIu32 " of %" PRIu32
-			   " LIDs)\n", r->seen, r->lids);
+			   " LIDs; \"wrong all\" follows all)\n", r->seen, r->lids);
 }
 
 void
 wrong_routes(struct wrong *w)
 {
-	uint32_t nnodes = w->m->net->nnodes, step, at = 0;
-	struct region *region = region_new();
-	struct routes r = {
-		.w = w, .m = w->m,
-		.bad = region_array(region, nnodes, sizeof(*r.bad)),
-		.chain = region_array(region, nnodes, sizeof(*r.chain)),
-		.hosts = region_array(region, nnodes, sizeof(*r.hosts)),
-		.state = region_array(region, nnodes, 1),
-	};
+	struct routes r = { .w = w, .m = w->m, .region = region_new() };
+	uint32_t step = 1, at = 0;
 
-	count(&r);
-	step = (uint32_t)((uint64_t)r.lids * r.switches / WORK_MAX + 1);
+	number_switches(&r);
+	count_lids(&r);
+	if (w->most != UINT32_MAX)
+		step = (uint32_t)((uint64_t)r.lids * r.nswitches / WORK_MAX + 1);
 	wrong_begin(w);
-	for (uint32_t i = 0; i < nnodes; i++) {
+	/* Two hosts on one cable need no tables. */
+	for (uint32_t i = 0; r.nswitches && i < w->m->net->nnodes; i++) {
 		const struct sim_node *n = &w->m->nodes[i];
 
 		for (unsigned k = 0; k <= n->nports; k++)
 			if (is_end_port(n, k) && n->ports[k].info.lid && at++ % step == 0)
 				look_at(&r, i, k);
 	}
-	tell_cut(&r);
+	if (r.nswitches)
+		tell_cut(&r);
 	tell_switches(&r);
-	region_free(region);
+	region_free(r.region);
 }
