@@ -153,13 +153,13 @@ init_link(const struct sim_node *n, struct portinfo *i, const struct ability *a)
 	i->speed_active = 1;
 	i->speed_ext_supported = i->speed_ext_enabled = extended_speeds(a->speed);
 	i->speed_ext2_supported = i->speed_ext2_enabled = a->speed >= SPEED_XDR;
-	i->neighbor_mtu = 1;
-	i->op_vls = 1;
 	i->vl_arb_low_cap = i->vl_arb_high_cap = (uint8_t)n->caps->vlarb;
 	i->hoq_life = 16;
 	i->local_phy_errors = i->overrun_errors = 8;
-	i->mtu_cap = n->caps->mtu;
-	i->vl_cap = n->caps->vls;
+	/* All that a port can do is on until somebody takes it back, as with adapters in use: OpenSM
+	 * resets the link of a host where it finds less. */
+	i->mtu_cap = i->neighbor_mtu = n->caps->mtu;
+	i->vl_cap = i->op_vls = n->caps->vls;
 }
 
 /* Port 0 of a switch has no link: it is up whenever the switch is. */
@@ -168,9 +168,8 @@ init_port0(const struct sim_node *n, struct portinfo *i)
 {
 	i->state = PORT_ACTIVE;
 	i->phys_state = PHYS_LINK_UP;
-	i->mtu_cap = n->caps->port0_mtu;
-	i->neighbor_mtu = i->mtu_cap;
-	i->vl_cap = n->caps->port0_vls;
+	i->mtu_cap = i->neighbor_mtu = n->caps->port0_mtu;
+	i->vl_cap = i->op_vls = n->caps->port0_vls;
 }
 
 void

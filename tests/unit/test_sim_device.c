@@ -63,12 +63,17 @@ test_caps(void **state)
 	p = get_port(r, "", 0);
 	assert_int_equal(p.guid_cap, 20);
 	assert_int_equal(p.mtu_cap, 4);
+	assert_int_equal(p.neighbor_mtu, 4);
 	assert_int_equal(p.vl_cap, 3);
+	assert_int_equal(p.op_vls, 3);
 	assert_int_equal(p.vl_arb_low_cap, 40);
 	p = get_port(r, "1", 0);
 	assert_int_equal(p.mtu_cap, 1);
 	assert_int_equal(p.vl_cap, 2);
+	assert_int_equal(p.op_vls, 2);
 	assert_int_equal(get_port(r, "1", 1).mtu_cap, 4);
+	assert_int_equal(get_port(r, "1", 1).neighbor_mtu, 4);
+	assert_int_equal(get_port(r, "1", 1).op_vls, 3);
 	/* A table ends with the block that its last entry is in. */
 	assert_int_equal(get_status(r, "1", ATTR_LINEAR_FDB, 15), 0);
 	assert_int_equal(get_status(r, "1", ATTR_LINEAR_FDB, 16), 0x1c);
