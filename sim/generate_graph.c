@@ -211,8 +211,7 @@ build_slim_fly(struct plan *p, const unsigned *v, unsigned n)
 	for (unsigned half = 0; half < 2; half++)
 		for (unsigned x = 0; x < q; x++)
 			for (unsigned y = 0; y < q; y++)
-				plan_add(p, false, hosts + degree, "%c%u_%u", half ? 'N' : 'M', x,
-					 y);
+				plan_add(p, false, hosts + degree, "F%u_%u_%u", half, x, y);
 	for (uint32_t sw = 0; sw < switches; sw++)
 		plan_hosts(p, sw, hosts);
 	join_slim_fly(p, q, even, odd);

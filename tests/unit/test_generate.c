@@ -77,6 +77,27 @@ connected(const struct ibnet *net)
 	return tail == net->nnodes;
 }
 
+static int
+by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A file of nodes that share a name cannot be read back. */
+static void
+check_names(const struct ibnet *net)
+{
+	const char **names = calloc(net->nnodes, sizeof(*names));
+
+	assert_non_null(names);
+	for (uint32_t i = 0; i < net->nnodes; i++)
+		names[i] = net->nodes[i].name;
+	qsort(names, net->nnodes, sizeof(*names), by_text);
+	for (uint32_t i = 1; i < net->nnodes; i++)
+		assert_string_not_equal(names[i - 1], names[i]);
+	free(names);
+}
+
 static void
 check_counts(const char *recipe, unsigned hosts, unsigned switches, unsigned links)
 {
@@ -86,6 +107,7 @@ check_counts(const char *recipe, unsigned hosts, unsigned switches, unsigned lin
 	assert_int_equal(net->nnodes, hosts + switches);
 	assert_int_equal(net->nlinks, links);
 	assert_true(connected(net));
+	check_names(net);
 	assert_int_equal(net->nodes[0].type, hosts ? IBNET_CA : IBNET_SWITCH);
 	ibnet_free(net);
 }
