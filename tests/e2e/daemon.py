@@ -10,13 +10,14 @@ import sys
 import cases_change
 import cases_judge
 import cases_neighbour
+import cases_osm
 import cases_plan
 import cases_sim
 import cases_start
 import lab as laboratory
 
 MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan,
-           cases_sim)
+           cases_sim, cases_osm)
 
 
 def cases():

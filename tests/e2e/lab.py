@@ -123,8 +123,9 @@ class Lab:
     """SIM=weftsim in the environment puts the fabric on our own simulator instead of ibsim."""
     count = 0
 
-    def __init__(self, netfile, keep=False, sim=None):
+    def __init__(self, netfile, keep=False, sim=None, seat=None):
         self.net = Net(netfile)
+        self.chosen = seat
         self.dir = tempfile.mkdtemp(prefix="weft-lab-")
         self.keep = keep or bool(os.environ.get("KEEP"))
         self.processes = []
@@ -171,8 +172,8 @@ class Lab:
         return env
 
     def seat(self):
-        """Where the SM sits: the first host of the file."""
-        return self.net.hosts()[0]
+        """Where the SM sits: the first host of the file, if nobody chose another."""
+        return self.chosen or self.net.hosts()[0]
 
     def far(self):
         """Where the judging tools sit: a host that the SM can see, the last one of the file."""

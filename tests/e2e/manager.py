@@ -104,8 +104,8 @@ class OpenSM:
                                       OSM_TMP_DIR=self.cache, OSM_CACHE_DIR=self.cache, **kw)
         return self.process
 
-    def once(self, seconds=120, status=0):
-        p = self.start("-o")
+    def once(self, seconds=120, *more, status=0):
+        p = self.start("-o", *more)
         wait_for("opensm -o to end", lambda: not p.alive(), seconds)
         need(p.popen.returncode == status and self.up in p.text(),
              "opensm -o ended with %s" % p.popen.returncode)
