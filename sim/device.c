@@ -156,8 +156,8 @@ init_link(const struct sim_node *n, struct portinfo *i, const struct ability *a)
 	i->vl_arb_low_cap = i->vl_arb_high_cap = (uint8_t)n->caps->vlarb;
 	i->hoq_life = 16;
 	i->local_phy_errors = i->overrun_errors = 8;
-	/* All that a port can do is on until somebody takes it back, as with adapters in use: OpenSM
-	 * resets the link of a host where it finds less. */
+	/* All that a port can do is on until somebody takes it back, as with adapters in use:
+	 * OpenSM resets the link of a host where it finds less. */
 	i->mtu_cap = i->neighbor_mtu = n->caps->mtu;
 	i->vl_cap = i->op_vls = n->caps->vls;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packaged OpenSM on weftsim: it brings every kind of fabric up, and other tools judge the result."""
+"""Packaged OpenSM on weftsim: it brings every kind of fabric up, and other tools judge that."""
 import os
 import re
 import tempfile
