@@ -11,13 +11,14 @@ import cases_change
 import cases_judge
 import cases_neighbour
 import cases_osm
+import cases_osmtest
 import cases_plan
 import cases_sim
 import cases_start
 import lab as laboratory
 
 MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan,
-           cases_sim, cases_osm)
+           cases_sim, cases_osm, cases_osmtest)
 
 
 def cases():
