@@ -15,6 +15,8 @@
 #include "sim/preload/real.h"
 #include "sim/preload/umad.h"
 
+#define HIDE_BELOW 4096	/* a larger number would cost each process a larger table */
+
 static _Atomic(struct umad *) files[FDS_MAX];
 static _Atomic(unsigned char) hidden[FDS_MAX];
 static _Atomic(pid_t) owner;	/* the process that has the table; 0: nothing is in it yet */
@@ -61,7 +63,7 @@ fds_set(int fd, struct umad *u)
 	return 0;
 }
 
-/* Near the end of what may be open: there programs seldom are, and select() is not hindered. */
+/* Near the end of what may usually be open: there programs seldom are. */
 static int
 hiding_place(void)
 {
@@ -70,8 +72,8 @@ hiding_place(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
 		return 3;
-	n = l.rlim_cur > FDS_MAX ? FDS_MAX : l.rlim_cur;
-	return n > 2 * UMAD_FILES + 64 ? (int)n - 2 * UMAD_FILES : (int)n / 2;
+	n = l.rlim_cur > HIDE_BELOW ? HIDE_BELOW : l.rlim_cur;
+	return (int)(n / 4 * 3);
 }
 
 int
