@@ -9,6 +9,7 @@ import sys
 
 import cases_change
 import cases_judge
+import cases_like
 import cases_neighbour
 import cases_osm
 import cases_osmtest
@@ -18,7 +19,7 @@ import cases_start
 import lab as laboratory
 
 MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan,
-           cases_sim, cases_osm, cases_osmtest)
+           cases_sim, cases_osm, cases_osmtest, cases_like)
 
 
 def cases():
