@@ -5,21 +5,15 @@
 usage: daemon.py CASE     a function test_CASE of the modules cases_*.py
 Each case runs in a laboratory of its own; every new state of the tables is proved from outside.
 """
+import glob
+import importlib
+import os
 import sys
 
-import cases_change
-import cases_judge
-import cases_like
-import cases_neighbour
-import cases_osm
-import cases_osmtest
-import cases_plan
-import cases_sim
-import cases_start
 import lab as laboratory
 
-MODULES = (cases_judge, cases_change, cases_start, cases_neighbour, cases_plan,
-           cases_sim, cases_osm, cases_osmtest, cases_like)
+MODULES = [importlib.import_module(os.path.basename(path)[:-3]) for path in
+           sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases_*.py")))]
 
 
 def cases():

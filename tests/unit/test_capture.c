@@ -36,10 +36,10 @@ static void
 test_pcap(void **state)
 {
 	/* ERF: 2026-01-01, where virtual time begins, behind its fraction; type InfiniBand with a
-	 * length of its own, 306 bytes; no loss; 290 bytes on the wire. LRH: VL 15, version 0; SL 0,
-	 * LNH 2; DLID 0xffff; 72 words; SLID 0xffff. BTH: UD send only; P_Key 0xffff; QP 0. DETH:
-	 * Q_Key 0, QP 0. MAD: base version 1, directed route, class version 1, Get; hop pointer 0,
-	 * hop count 1. */
+	 * length of its own, 306 bytes; no loss; 290 bytes on the wire. LRH: VL 15, version 0; SL
+	 * 0, LNH 2; DLID 0xffff; 72 words; SLID 0xffff. BTH: UD send only; P_Key 0xffff; QP 0.
+	 * DETH: Q_Key 0, QP 0. MAD: base version 1, directed route, class version 1, Get; hop
+	 * pointer 0, hop count 1. */
 	static const uint8_t headers[] = {
 		0, 0, 0, 0, 0x00, 0xb9, 0x55, 0x69,
 		21, 4, 0x01, 0x32, 0, 0, 0x01, 0x22,
