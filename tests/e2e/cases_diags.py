@@ -82,6 +82,7 @@ SMPQUERIES = (
     ("-x portinfo 1 1", r"^LinkSpeedExtSupported:\.*14.0625 Gbps or 25.78125 Gbps"),
     ("portinfo 2", r"^Lid:\.*2$"),
     ("portinfo 2 4", r"^LocalPort:\.*[1-4]$", r"LinkState:\.*Active", r"NeighborMTU:\.*4096"),
+    ("portinfoextended 2 1", "^EDRFECModeSupported:"),
     ("switchinfo 2", r"^LinearFdbCap:\.*49152", r"^LinearFdbTop:\.*36$", r"^McastFdbCap:"),
     ("pkeytable 1", "^   0: 0xffff 0x0000", "64 pkeys capacity"),
     ("pkeytable 1 1", "^   0: 0xffff 0x0000"),
@@ -101,8 +102,7 @@ def test_diags_smpquery():
         t = Tools(lab)
         for op, *patterns in SMPQUERIES:
             t.says("smpquery " + op, *patterns)
-        # What these devices do not have is said by them.
-        t.fails("smpquery portinfoextended 2 1", "not supported")
+        # What these devices, or this fabric, do not have.
         t.fails("smpquery mlnxextportinfo 2 1", "query failed")
         t.fails("smpquery nodeinfo 999", "failed")
         # H0_0_1 has the leaf of LID 2 as its neighbour, and that has H0_0_0 behind port 1.
