@@ -12,8 +12,9 @@ import sys
 
 import lab as laboratory
 
-MODULES = [importlib.import_module(os.path.basename(path)[:-3]) for path in
-           sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases_*.py")))]
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MODULES = [importlib.import_module(os.path.basename(path)[:-3])
+           for path in sorted(glob.glob(os.path.join(FOLDER, "cases_*.py")))]
 
 
 def cases():
