@@ -17,6 +17,8 @@ enum cmd_status {
 int
 cmd_generate(int argc, char **argv);
 int
+cmd_rehearse(int argc, char **argv);
+int
 cmd_serve(int argc, char **argv);
 int
 cmd_run(int argc, char **argv);

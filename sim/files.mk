@@ -57,6 +57,6 @@ sim_pkgs :=
 
 programs += weftsim
 weftsim_main := sim/main.c sim/client.c sim/cmd_ctl.c sim/cmd_exec.c sim/cmd_generate.c \
-	sim/cmd_run.c sim/cmd_serve.c sim/console.c sim/stage.c
+	sim/cmd_rehearse.c sim/cmd_run.c sim/cmd_serve.c sim/console.c sim/stage.c
 weftsim_extra := -ledit
 weftsim_libs := sim text wire base

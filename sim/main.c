@@ -18,6 +18,7 @@ static const struct command {
 	{ "serve", cmd_serve, "simulate a fabric that programs attach to" },
 	{ "exec", cmd_exec, "run a program on a host of a served fabric" },
 	{ "ctl", cmd_ctl, "look into a served fabric and change it" },
+	{ "rehearse", cmd_rehearse, "let a fabric and its faults run under virtual time" },
 	{ "generate", cmd_generate, "print a fabric by recipe as ibnetdiscover text" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -190,6 +190,8 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 		return rc;
 	g->sim->host.quit = on_quit;
 	g->sim->host.quit_arg = g;
+	if (o->virtual_time)
+		return 0;
 	return server_new(&g->server, g->sim, socket, e);
 }
 
@@ -200,7 +202,7 @@ stage_open(struct stage *g, const struct stage_options *o, const char *fabric, c
 	int rc;
 
 	memset(g, 0, sizeof(*g));
-	g->loop = loop_new_event();
+	g->loop = o->virtual_time ? loop_new_virtual(o->sim.model.seed) : loop_new_event();
 	rc = open_parts(g, o, fabric, socket, e);
 	if (rc < 0)
 		stage_close(g, NULL);

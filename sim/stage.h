@@ -17,6 +17,7 @@ struct stage_options {
 	const char *log;		/* file for the event log, "-": standard output; or NULL */
 	const char *capture;		/* file for all MADs, or NULL */
 	bool latency;			/* MADs take time */
+	bool virtual_time;		/* as fast as it can, and nobody attaches */
 	bool adaptive;			/* there are adaptive switches */
 	struct ar_options ar;		/* which, if so */
 	struct sim_options sim;		/* what the simulation is told */

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The demonstration of `make demo`: a simulated fat tree of 128 hosts, brought up, shown, broken and
-# mended. It starts itself again as the program that `weftsim run` runs. Everything lives in a folder
-# of its own and ends with it: it can be run twice, also at once.
+# mended. It starts itself again as the program that `weftsim run` runs. Everything lives in a
+# folder of its own and ends with it: it can be run twice, also at once.
 set -eu
 
 say()

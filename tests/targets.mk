@@ -83,6 +83,7 @@ fuzz: deps
 
 bench: deps
 	@$(submake) programs $(BUILD)/madcount.so
+	@BUILD=$(BUILD) python3 tests/bench/simulator.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 
 soak: deps

@@ -26,6 +26,7 @@ _weftsim_options_of() {
 	case $1 in
 	run) echo "$_weftsim_stage --node --help" ;;
 	serve) echo "$_weftsim_stage --socket --help" ;;
+	rehearse) echo "$_weftsim_stage --for --help" ;;
 	exec) echo --socket --node --help ;;
 	ctl) echo --socket --help ;;
 	generate) echo --speed --parallel --missing --names --shuffle-guids --seed --help ;;
@@ -47,7 +48,7 @@ _weftsim() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		words="run serve exec ctl generate --help --version"
+		words="run serve rehearse exec ctl generate --help --version"
 	elif _weftsim_wants_file "$before"; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
@@ -66,7 +67,7 @@ _weftsim() {
 		done
 		words=$_weftsim_commands
 		[ -z "$ctl" ] || words=$(_weftsim_words_of "$before")
-	elif [ "$command" = run ] || [ "$command" = serve ]; then
+	elif [ "$command" = run ] || [ "$command" = serve ] || [ "$command" = rehearse ]; then
 		if [ "$COMP_CWORD" -eq 2 ]; then
 			mapfile -t COMPREPLY < <(compgen -f -- "$current")
 			return

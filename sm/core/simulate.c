@@ -12,8 +12,8 @@
 #include "sm/text/lines.h"
 
 /*
- * The daemon's side of a simulated fabric: one struct sim on the daemon's loop, whose end ports take
- * the place of the kernel's. Together with main.c the only file of sm/core that knows sim/.
+ * The daemon's side of a simulated fabric: one struct sim on the daemon's loop, whose end ports
+ * take the place of the kernel's. Together with main.c the only file of sm/core that knows sim/.
  */
 struct simulate {
 	struct sim *sim;	/* the fabric, owned */

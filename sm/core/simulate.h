@@ -28,8 +28,8 @@ void
 simulate_free(struct simulate *s);
 /*
  * Open a port of it; a subnet_open_fn, with the struct simulate as `arg`. `selector` is "auto" for
- * the first cabled port of the first host, a port GUID, or NODE:NUMBER with the name, description or
- * GUID of a node.
+ * the first cabled port of the first host, a port GUID, or NODE:NUMBER with the name, description
+ * or GUID of a node.
  */
 struct port *
 simulate_port(void *arg, struct loop *l, const char *selector, const struct port_events *events,

@@ -132,6 +132,21 @@ def test_script(folder):
     expect(1, ["serve", "ft3:4", "-s", s.socket, "--script", path + "x"], "cannot be read")
 
 
+def test_rehearse(folder):
+    """A day in no time; one seed tells one story, another seed another one."""
+    path = os.path.join(folder, "script")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("random 1000 flaps over 1d hold 100ms..2s\nat 23h reboot C0\n")
+    argv = ["rehearse", "ft3:8", "--for", "1d", "--script", path, "--seed"]
+    first = expect(0, argv + ["5"], "C0 reboots")
+    need(first == expect(0, argv + ["5"]), "two runs of a seed differ")
+    need(first != expect(0, argv + ["6"]), "the seed changes nothing")
+    need(len([x for x in first.splitlines() if x.endswith(" is down")]) >= 1000, "flaps are missing")
+    expect(2, ["rehearse", "ft3:8"], "takes a time")
+    expect(2, ["rehearse", "ft3:8", "--for", "soon"], "--for takes a time")
+    expect(1, ["rehearse", "nowhere", "--for", "1s"], "cannot open nowhere")
+
+
 def test_programs(folder):
     """Who is attached, and that a program that dies disturbs nobody."""
     s = Served(folder)
