@@ -160,3 +160,37 @@ def test_osm_lmc():
         need(len(seen.lids) == 16 * 4 + 20, "%d LIDs, not 84" % len(seen.lids))
         ways = {tuple(proof.trace(lab, a, b + i)) for i in range(4)}
         need(len(ways) > 1, "all four LIDs take the same path")
+
+
+def torus_conf(path, sides):
+    """torus-2QoS.conf for a torus of weftsim generate: the neighbours of the switch at 0."""
+    with open(path, encoding="utf-8") as f:
+        found = re.findall(r'switchguid=(0x\w+)\(.*\n.* "T([0-9_]+)"\t', f.read())
+    guids = {tuple(int(x) for x in name.split("_")): guid for guid, name in found}
+    lines = ["torus " + " ".join(str(x) for x in sides)]
+    origin = (0,) * len(sides)
+    for i, side in enumerate(sides):
+        for sign, at in (("p", 1), ("m", side - 1)):
+            other = origin[:i] + (at,) + origin[i + 1:]
+            lines.append("%s%s_link %s %s" % ("xyz"[i], sign, guids[origin], guids[other]))
+    return "\n".join(lines) + "\n"
+
+
+def test_osm_torus_2qos():
+    """An engine that needs the SL to VL tables of each pair of ports."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        conf = os.path.join(tmp, "torus-2QoS.conf")
+        with open(conf, "w", encoding="ascii") as f:
+            f.write(torus_conf(netfile("torus 6 5 4 1", tmp), (6, 5, 4)))
+        with opensm("torus 6 5 4 1", "", "-Q", "--torus_config", conf,
+                    engines="torus-2QoS,no_fallback") as (lab, m):
+            m.process.wait_text("torus-2QoS tables configured on all switches", 1)
+            proof.everything(lab, False)
+
+
+def test_osm_engines():
+    """Engines that put paths on lanes."""
+    for engine in ("lash", "dor", "dfsssp", "nue", "sssp"):
+        with opensm("torus 4 4 1 2", "", "-Q", engines=engine + ",no_fallback") as (lab, m):
+            m.process.wait_text("%s tables configured on all switches" % engine, 1)
+            proof.everything(lab, False)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packaged OpenSM on a weftsim fabric that changes: traps wake it, for it sweeps not by itself."""
+import re
+import signal
+
+import proof
+from cases_osmset import field, lid_of, opensm
+from lab import Failure, need, wait_for
+from manager import OpenSM
+
+MEND = 30       # seconds within which a change must be mended
+UP = "SUBNET UP"
+
+
+def times_up(m):
+    return m.process.text().count(UP)
+
+
+def proved(lab, links):
+    """Whether all is well, just now, with so many ends of links."""
+    try:
+        seen = proof.discover(lab)
+        found = proof.links_active(lab)
+        need(found == links, "%d ends of links, not %d" % (found, links))
+        proof.dump_tables(lab)
+        proof.walk(lab, False)
+        proof.sampled_traces(lab, seen, 5)
+        return seen
+    except Failure as e:
+        print("not yet: %s" % e)
+        return None
+
+
+def mended(lab, m, before, links):
+    """OpenSM has swept again and left a sound subnet."""
+    wait_for("OpenSM to sweep", lambda: times_up(m) > before, MEND)
+    return wait_for("proof", lambda: proved(lab, links), MEND, 0.2)
+
+
+def test_osm_flap():
+    """Cables between switches, and of a host, that fail for a moment or for good."""
+    with opensm("ft3 4") as (lab, m):
+        first = proof.discover(lab)
+        for end in ("L0_0/3", "A2_1/4", "H3_1_1/1"):
+            before = times_up(m)
+            lab.sim.ctl("flap", end, "50ms")
+            seen = mended(lab, m, before, 96)
+            need(seen.ports == first.ports, "a flap of %s moved LIDs" % end)
+        before = times_up(m)
+        lab.sim.ctl("link-down", "L0_0/3")
+        mended(lab, m, before, 94)
+        before = times_up(m)
+        lab.sim.ctl("link-up", "L0_0/3")
+        mended(lab, m, before, 96)
+        need("trap 128" in m.process.text().lower(), "OpenSM tells of no trap 128")
+
+
+def test_osm_reboot():
+    """A switch, then a host, that forget all that was written."""
+    with opensm("ft3 4") as (lab, m):
+        for node in ("A1_0", "H2_0_1"):
+            before = times_up(m)
+            lab.sim.ctl("reboot", node)
+            mended(lab, m, before, 96)
+
+
+def test_osm_handover():
+    """A manager of higher priority takes over; when it is killed, the first one does again."""
+    config = "sminfo_polling_timeout 200\npolling_retry_number 2\n"
+    with opensm("ft3 4", config) as (lab, first):
+        second = OpenSM(lab, seat="H1_0_0", tag="2", priority=7)
+        second.start("-F", lab.dir + "/opensm.conf", "-s", "0")
+        second.wait_up()
+        first.process.wait_text("Entering STANDBY")
+        seen = proof.discover(lab)
+        lid, _ = proof.master(lab, seen)
+        need(str(lid) == lid_of(lab, "H1_0_0"), "the master is at LID %d" % lid)
+        for host in ("H0_0_0", "H1_0_0"):
+            text = lab.tool("smpquery", "portinfo", lid_of(lab, host), "1")
+            need("IsSM\n" in text, "%s has no IsSM bit" % host)
+        before = times_up(first)
+        second.process.stop(signal.SIGKILL)
+        mended(lab, first, before, 96)
+        lid, _ = proof.master(lab, seen)
+        need(str(lid) == lid_of(lab, "H0_0_0"), "nobody took over")
+        text = lab.tool("smpquery", "portinfo", lid_of(lab, "H1_0_0"), "1")
+        need("IsSM\n" not in text, "a dead manager keeps its IsSM bit")
