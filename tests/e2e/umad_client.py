@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A program on a simulated host that does what no packaged tool does, by libibumad.
+
+usage: umad_client.py join MGID     become a full member of a multicast group, and stay
+       umad_client.py flood         send requests as fast as they are taken, and read no answer
+       umad_client.py deaf N        send N requests that are answered, read nothing, and stay
+       umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
+       umad_client.py watch FILE TEXT   until the file of sysfs has that text
+It says "ready" when it is where it stays.
+"""
+import ctypes
+import ipaddress
+import os
+import random
+import select
+import struct
+import sys
+import time
+
+HEADER, MAD = 64, 256
+GET, SET = 1, 2
+CLASS_SA, CLASS_DIRECTED = 3, 0x81
+LID_PERMISSIVE = 0xffff
+QKEY = 0x80010000
+SYSFS = "/sys/class/infiniband/mlx5_0/ports/1/"
+
+umad = ctypes.CDLL("libibumad.so.3", use_errno=True)
+
+
+def sysfs(name):
+    with open(SYSFS + name, encoding="ascii") as f:
+        return f.read().strip()
+
+
+class Agent:
+    def __init__(self, mgmt_class, version):
+        umad.umad_init()
+        self.port = umad.umad_open_port(None, 0)
+        if self.port < 0:
+            raise SystemExit("the port cannot be opened: %d" % self.port)
+        self.id = umad.umad_register(self.port, mgmt_class, version, 0, None)
+        self.buffer = ctypes.create_string_buffer(HEADER + MAD)
+
+    def send(self, mad, lid, qp, timeout=1000, retries=3):
+        """0, or an errno value."""
+        ctypes.memset(self.buffer, 0, HEADER)
+        ctypes.memmove(ctypes.addressof(self.buffer) + HEADER, mad, min(len(mad), MAD))
+        umad.umad_set_addr(self.buffer, lid, qp, 0, QKEY if qp else 0)
+        rc = umad.umad_send(self.port, self.id, self.buffer, MAD, timeout, retries)
+        return ctypes.get_errno() if rc else 0
+
+    def receive(self, ms):
+        length = ctypes.c_int(MAD)
+        if umad.umad_recv(self.port, self.buffer, ctypes.byref(length), ms) < 0:
+            raise SystemExit("no answer")
+        return self.buffer.raw[HEADER:]
+
+
+def header(mgmt_class, version, method, tid, attribute, modifier=0):
+    return struct.pack(">BBBBHHQHHI", 1, mgmt_class, version, method, 0, 0, tid, attribute, 0,
+                       modifier)
+
+
+def own_node_info(tid):
+    """A directed Get(NodeInfo) of no hops."""
+    return header(CLASS_DIRECTED, 1, GET, tid, 0x11) + struct.pack(">QHH", 0, 0xffff, 0xffff)
+
+
+def ready():
+    print("ready", flush=True)
+
+
+def stay():
+    select.select([], [], [])
+
+
+def join(mgid):
+    gid = ipaddress.IPv6Address(sysfs("gids/0")).packed
+    record = ipaddress.IPv6Address(mgid).packed + gid + bytes(16) + b"\x01" + bytes(3)
+    mask = 1 << 0 | 1 << 1 | 1 << 16
+    mad = header(CLASS_SA, 2, SET, 7, 0x38) + bytes(12) + struct.pack(">QHHQ", 0, 0, 0, mask)
+    agent = Agent(CLASS_SA, 2)
+    error = agent.send(mad + record, int(sysfs("sm_lid"), 16), 1)
+    if error:
+        raise SystemExit("not sent: %s" % os.strerror(error))
+    answer = agent.receive(5000)
+    status, = struct.unpack(">H", answer[4:6])
+    if status:
+        raise SystemExit("refused with status 0x%04x" % status)
+    ready()
+    stay()
+
+
+def flood():
+    agent, tid = Agent(CLASS_DIRECTED, 1), 0
+    ready()
+    while True:
+        tid += 1
+        agent.send(own_node_info(tid), LID_PERMISSIVE, 0)
+
+
+def deaf(number):
+    agent = Agent(CLASS_DIRECTED, 1)
+    for tid in range(int(number)):
+        agent.send(own_node_info(tid), LID_PERMISSIVE, 0)
+    ready()
+    stay()
+
+
+def rubbish(seed):
+    rnd = random.Random(int(seed))
+    agents = [Agent(CLASS_DIRECTED, 1), Agent(CLASS_SA, 2), Agent(4, 1)]
+    ready()
+    while True:
+        agent = rnd.choice(agents)
+        mad = bytearray(rnd.randbytes(MAD))
+        if rnd.random() < 0.9:
+            mad[:3] = 1, rnd.choice((1, 3, 4, CLASS_DIRECTED, 0x32)), rnd.choice((1, 2))
+        agent.send(bytes(mad), rnd.randrange(0x10000), rnd.randrange(3), rnd.randrange(50), 1)
+
+
+def watch(name, text):
+    ready()
+    while sysfs(name) != text:
+        time.sleep(0.005)
+    print("seen", flush=True)
+
+
+if __name__ == "__main__":
+    {"join": join, "flood": flood, "deaf": deaf, "rubbish": rubbish,
+     "watch": watch}[sys.argv[1]](*sys.argv[2:])
