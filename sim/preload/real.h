@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -24,7 +25,7 @@
 	X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) X(realpath) \
 	X(canonicalize_file_name) X(glob) X(glob64) X(chdir) \
 	X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-	X(close) X(close_range) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
+	X(poll) X(__poll_chk) X(close) X(close_range) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
 	X(read) X(readv) X(write) X(writev) X(__read_chk) X(__readlink_chk) X(__readlinkat_chk) \
 	X(__realpath_chk)
 
@@ -56,6 +57,8 @@ ssize_t
 __readlink_chk(const char *path, char *buf, size_t size, size_t buf_size);
 ssize_t
 __readlinkat_chk(int dirfd, const char *path, char *buf, size_t size, size_t buf_size);
+int
+__poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t fds_size);
 char *
 __realpath_chk(const char *path, char *resolved, size_t size);
 int

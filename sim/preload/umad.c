@@ -194,6 +194,7 @@ build(struct umad *u, int conn, int got[LINK_FDS], unsigned n, int flags)
 
 	u->reads = (flags & O_ACCMODE) != O_WRONLY;
 	u->writes = (flags & O_ACCMODE) != O_RDONLY;
+	u->looks = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	u->conn = fds_hide(conn);
 	if (n != LINK_FDS) {
 		for (unsigned i = 0; i < n; i++)
@@ -270,7 +271,7 @@ umad_gone(int fd)
 {
 	struct pollfd p = { .fd = fd };
 	int keep = errno;
-	bool yes = poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
+	bool yes = REAL(poll)(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 
 	errno = keep;
 	return yes;

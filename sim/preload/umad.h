@@ -33,6 +33,9 @@ ssize_t
 umad_read(struct umad *u, int fd, void *buf, size_t size);
 ssize_t
 umad_write(struct umad *u, int fd, const void *buf, size_t size);
+/* A MAD waits, or comes within the moment that is spent looking for it if `look`. */
+bool
+umad_ready(struct umad *u, bool look);
 /* ENOTTY: none of this device's. */
 int
 umad_ioctl(struct umad *u, unsigned long request, void *arg);

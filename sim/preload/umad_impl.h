@@ -39,6 +39,7 @@ struct umad {
 	int conn;			/* for questions */
 	int wake;			/* eventfd that wakes the simulator */
 	bool reads, writes;		/* what it was opened for */
+	bool looks;			/* there are processors enough to look for MADs */
 };
 
 static inline int
