@@ -84,6 +84,8 @@ fuzz: deps
 bench: deps
 	@$(submake) programs $(BUILD)/madcount.so
 	@BUILD=$(BUILD) python3 tests/bench/simulator.py -r $(BENCH_REPEATS)
+	@BUILD=$(BUILD) python3 tests/bench/opensm.py -r $(BENCH_REPEATS)
+	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osm_large
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 
 soak: deps

@@ -170,4 +170,5 @@ def main():
           (TARGET["time"], TARGET["memory"], TARGET_FROM, TARGET["mads"]))
 
 
-laboratory.main(main)
+if __name__ == "__main__":
+    laboratory.main(main)
