@@ -8,6 +8,7 @@
 #include "sim/preload/real.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include "sim/preload/fds.h"
@@ -142,15 +143,24 @@ DEFINE_FCNTL(fcntl64)
 
 /* ---- MADs ---- */
 
+/* Calls that a thread may be cancelled in, whether they wait or not. */
+static struct umad *
+hold_for_mads(int fd)
+{
+	if (fds_any(fd))
+		pthread_testcancel();
+	return fds_hold(fd);
+}
+
 EXPORT ssize_t
 read(int fd, void *buf, size_t size)
 {
-	struct umad *u = fds_hold(fd);
+	struct umad *u = hold_for_mads(fd);
 	ssize_t n;
 
 	if (!u)
 		return REAL(read)(fd, buf, size);
-	n = umad_read(u, fd, buf, size);
+	n = umad_read(u, buf, size);
 	umad_drop(u);
 	return n;
 }
@@ -165,12 +175,12 @@ __read_chk(int fd, void *buf, size_t size, size_t buf_size)
 EXPORT ssize_t
 write(int fd, const void *buf, size_t size)
 {
-	struct umad *u = fds_hold(fd);
+	struct umad *u = hold_for_mads(fd);
 	ssize_t n;
 
 	if (!u)
 		return REAL(write)(fd, buf, size);
-	n = umad_write(u, fd, buf, size);
+	n = umad_write(u, buf, size);
 	umad_drop(u);
 	return n;
 }
@@ -183,18 +193,26 @@ poll(struct pollfd *fds, nfds_t n, int timeout)
 	struct pollfd *p = fds;
 	struct umad *u;
 	bool ready = false;
+	int rc;
 
 	/* The C library declares that poll() only writes here; the compiler must not believe it. */
 	__asm__("" : "+r"(p));
-	u = n == 1 ? fds_hold(p->fd) : NULL;
+	u = n == 1 ? hold_for_mads(p->fd) : NULL;
 	if (u) {
 		ready = umad_ready(u, timeout != 0 && !(p->events & (POLLOUT | POLLWRNORM)));
 		umad_drop(u);
 	}
-	if (!ready || !(p->events & (POLLIN | POLLRDNORM)))
-		return REAL(poll)(fds, n, timeout);
-	p->revents = (short)(p->events & POLL_KNOWN);
-	return 1;
+	if (ready && (p->events & (POLLIN | POLLRDNORM))) {
+		p->revents = (short)(p->events & POLL_KNOWN);
+		return 1;
+	}
+	rc = REAL(poll)(fds, n, timeout);
+	u = rc == 1 && n == 1 && (p->revents & POLLHUP) && timeout ? fds_hold(p->fd) : NULL;
+	if (u) {
+		umad_hung_up(u, timeout);
+		umad_drop(u);
+	}
+	return rc;
 }
 
 EXPORT int
@@ -206,13 +224,13 @@ __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t fds_size)
 
 /* Each piece is one call, as the kernel does it for devices without an own way. */
 static ssize_t
-each_piece(struct umad *u, int fd, const struct iovec *v, int n, bool writing)
+each_piece(struct umad *u, const struct iovec *v, int n, bool writing)
 {
 	ssize_t done = 0, now;
 
 	for (int i = 0; i < n; i++) {
-		now = writing ? umad_write(u, fd, v[i].iov_base, v[i].iov_len) :
-		      umad_read(u, fd, v[i].iov_base, v[i].iov_len);
+		now = writing ? umad_write(u, v[i].iov_base, v[i].iov_len) :
+		      umad_read(u, v[i].iov_base, v[i].iov_len);
 		if (now < 0)
 			return done ? done : -1;
 		done += now;
@@ -225,12 +243,12 @@ each_piece(struct umad *u, int fd, const struct iovec *v, int n, bool writing)
 EXPORT ssize_t
 readv(int fd, const struct iovec *v, int n)
 {
-	struct umad *u = fds_hold(fd);
+	struct umad *u = hold_for_mads(fd);
 	ssize_t done;
 
 	if (!u)
 		return REAL(readv)(fd, v, n);
-	done = each_piece(u, fd, v, n, false);
+	done = each_piece(u, v, n, false);
 	umad_drop(u);
 	return done;
 }
@@ -238,12 +256,12 @@ readv(int fd, const struct iovec *v, int n)
 EXPORT ssize_t
 writev(int fd, const struct iovec *v, int n)
 {
-	struct umad *u = fds_hold(fd);
+	struct umad *u = hold_for_mads(fd);
 	ssize_t done;
 
 	if (!u)
 		return REAL(writev)(fd, v, n);
-	done = each_piece(u, fd, v, n, true);
+	done = each_piece(u, v, n, true);
 	umad_drop(u);
 	return done;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include "sim/preload/cancel.h"
 #include "sim/preload/real.h"
 
 static struct {
@@ -238,13 +239,14 @@ ask_root(void)
 int
 link_root(char *buf, size_t size)
 {
-	int keep = errno, rc = 0;
+	int keep = errno, rc = 0, cancel = cancel_off();
 
 	pthread_mutex_lock(&host.lock);
 	if (!host.root[0] || REAL(access)(host.root, F_OK) < 0)
 		rc = ask_root();
 	copy_text(buf, size, host.root);
 	pthread_mutex_unlock(&host.lock);
+	cancel_back(cancel);
 	errno = rc < 0 ? ENOENT : keep;
 	return rc;
 }

@@ -10,6 +10,9 @@
  * exec(): its rings are gone with the memory, and the connection, which is close-on-exec, closes
  * it. An issm file does: it is nothing but a connection.
  *
+ * Descriptors. The program's is for polling; our calls use a copy of their own (u->fd), for the
+ * program may close its one, and its number become another file's, while a thread waits in read().
+ *
  * Errors. They are the kernel's. Once the simulator is gone, or has shown a number that cannot be,
  * the file is dead: read() gives EIO, write() EINVAL, registering EPIPE.
  */
@@ -18,6 +21,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "sim/preload/cancel.h"
 #include "sim/preload/fds.h"
 #include "sim/preload/link.h"
 #include "sim/preload/real.h"
@@ -78,9 +82,10 @@ release(struct umad *u)
 		munmap(u->own, sizeof(*u->own));
 	fds_close_hidden(u->conn);
 	fds_close_hidden(u->wake);
+	fds_close_hidden(u->fd);
 	u->rings = NULL;
 	u->own = NULL;
-	u->conn = u->wake = -1;
+	u->conn = u->wake = u->fd = -1;
 }
 
 /* The last one out releases the file before others may take its place in the pool. */
@@ -88,7 +93,7 @@ void
 umad_drop(struct umad *u)
 {
 	unsigned n = atomic_load(&u->references);
-	int keep = errno;
+	int keep = errno, cancel;
 
 	for (;;) {
 		if (n == 1)
@@ -96,10 +101,12 @@ umad_drop(struct umad *u)
 		if (atomic_compare_exchange_weak(&u->references, &n, n - 1))
 			return;
 	}
+	cancel = cancel_off();
 	pthread_mutex_lock(&pool.lock);
 	if (atomic_fetch_sub(&u->references, 1) == 1)
 		release(u);
 	pthread_mutex_unlock(&pool.lock);
+	cancel_back(cancel);
 	errno = keep;
 }
 
@@ -177,7 +184,7 @@ unused(void)
 		if (atomic_load(&pool.files[i].references) == 0)
 			u = &pool.files[i];
 	if (u) {
-		u->conn = u->wake = -1;
+		u->conn = u->wake = u->fd = -1;
 		atomic_store(&u->references, 1);
 	}
 	pthread_mutex_unlock(&pool.lock);
@@ -202,7 +209,8 @@ build(struct umad *u, int conn, int got[LINK_FDS], unsigned n, int flags)
 		return fail(EIO);
 	}
 	u->wake = fds_hide(got[2]);
-	ok = u->conn >= 0 && u->wake >= 0 && map(u, got[1]);
+	u->fd = fds_hide(REAL(fcntl)(got[0], F_DUPFD_CLOEXEC, 0));
+	ok = u->conn >= 0 && u->wake >= 0 && u->fd >= 0 && map(u, got[1]);
 	REAL(close)(got[1]);
 	if (ok)
 		return place(got[0], flags);
@@ -210,8 +218,8 @@ build(struct umad *u, int conn, int got[LINK_FDS], unsigned n, int flags)
 	return -1;
 }
 
-int
-umad_open(struct umad **file, unsigned index, int flags)
+static int
+open_file(struct umad **file, unsigned index, int flags)
 {
 	struct attach_request q;
 	struct attach_reply r;
@@ -246,10 +254,40 @@ umad_open(struct umad **file, unsigned index, int flags)
 }
 
 int
-umad_open_issm(unsigned index, int flags)
+umad_open(struct umad **file, unsigned index, int flags)
+{
+	int cancel = cancel_off();
+	int fd = open_file(file, index, flags);
+
+	cancel_back(cancel);
+	return fd;
+}
+
+static void
+hang_up(void *conn)
+{
+	REAL(close)(*(int *)conn);
+}
+
+/* Until its holder is gone; the thread may be cancelled meanwhile. */
+static int
+wait_for_issm(int conn, const struct attach_request *q, int cancel)
+{
+	struct attach_reply r;
+	int rc;
+
+	pthread_cleanup_push(hang_up, &conn);
+	cancel_back(cancel);
+	rc = link_ask(conn, q, -1, true, &r, NULL, NULL);
+	cancel_off();
+	pthread_cleanup_pop(0);
+	return rc;
+}
+
+static int
+open_issm(unsigned index, int flags, int cancel)
 {
 	struct attach_request q;
-	struct attach_reply r;
 	int conn = link_connect();
 	int why;
 
@@ -257,19 +295,29 @@ umad_open_issm(unsigned index, int flags)
 		return -1;
 	link_request(&q, ATTACH_OPEN_ISSM, index);
 	q.nonblock = (flags & O_NONBLOCK) != 0;
-	if (link_ask(conn, &q, -1, true, &r, NULL, NULL) == 0)
+	if (wait_for_issm(conn, &q, cancel) == 0)
 		return place(conn, flags);
 	why = errno == EIO ? ENXIO : errno;
 	REAL(close)(conn);
 	return fail(why);
 }
 
+int
+umad_open_issm(unsigned index, int flags)
+{
+	int cancel = cancel_off();
+	int fd = open_issm(index, flags, cancel);
+
+	cancel_back(cancel);
+	return fd;
+}
+
 /* ---- the other side ---- */
 
 bool
-umad_gone(int fd)
+umad_gone(struct umad *u)
 {
-	struct pollfd p = { .fd = fd };
+	struct pollfd p = { .fd = u->fd };
 	int keep = errno;
 	bool yes = REAL(poll)(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 

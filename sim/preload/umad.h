@@ -28,14 +28,17 @@ umad_drop(struct umad *u);
 void
 umad_set_references(struct umad *u, unsigned n);
 
-/* `fd` is the descriptor that the program used. */
+/* A thread that is cancelled while it waits drops the call's reference. */
 ssize_t
-umad_read(struct umad *u, int fd, void *buf, size_t size);
+umad_read(struct umad *u, void *buf, size_t size);
 ssize_t
-umad_write(struct umad *u, int fd, const void *buf, size_t size);
+umad_write(struct umad *u, const void *buf, size_t size);
 /* A MAD waits, or comes within the moment that is spent looking for it if `look`. */
 bool
 umad_ready(struct umad *u, bool look);
+/* poll() found the simulator gone, and might have waited so long (-1: for ever). */
+void
+umad_hung_up(struct umad *u, int timeout);
 /* ENOTTY: none of this device's. */
 int
 umad_ioctl(struct umad *u, unsigned long request, void *arg);

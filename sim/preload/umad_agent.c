@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
+#include "sim/preload/cancel.h"
 #include "sim/preload/link.h"
 
 struct registration {		/* struct ib_user_mad_reg_req */
@@ -164,8 +165,8 @@ ioctl_enable_pkey(struct umad *u)
 	return rc;
 }
 
-int
-umad_ioctl(struct umad *u, unsigned long request, void *arg)
+static int
+do_ioctl(struct umad *u, unsigned long request, void *arg)
 {
 	switch (request) {
 	case IOCTL_REGISTER:
@@ -179,4 +180,14 @@ umad_ioctl(struct umad *u, unsigned long request, void *arg)
 	default:
 		return fail(ENOTTY);
 	}
+}
+
+int
+umad_ioctl(struct umad *u, unsigned long request, void *arg)
+{
+	int cancel = cancel_off();
+	int rc = do_ioctl(u, request, arg);
+
+	cancel_back(cancel);
+	return rc;
 }

@@ -38,6 +38,7 @@ struct umad {
 	struct umad_own *own;		/* shared with relatives of this process */
 	int conn;			/* for questions */
 	int wake;			/* eventfd that wakes the simulator */
+	int fd;				/* a copy of the descriptor that the program sees */
 	bool reads, writes;		/* what it was opened for */
 	bool looks;			/* there are processors enough to look for MADs */
 };
@@ -64,7 +65,7 @@ int
 umad_die(struct umad *u, int why);
 /* The simulator has hung up. */
 bool
-umad_gone(int fd);
+umad_gone(struct umad *u);
 /* Wake the simulator unless that has been done. True: it was not busy. */
 bool
 umad_ring_bell(struct umad *u);

@@ -6,6 +6,11 @@
  * waits. To wait for a MAD is to look at the first byte (MSG_PEEK), which also honours O_NONBLOCK
  * and SA_RESTART and notices a simulator that has gone.
  *
+ * Dead files. Some programs go on reading or polling whatever they are told, and log it each time
+ * (OpenSM): they would fill the disk, and a thread of theirs could be cancelled only in the middle
+ * of its logging, with the log's lock held. So calls that may wait do so for a moment from the
+ * second time on.
+ *
  * Outstanding requests. The kernel refuses a second request of one TID and class. Requests that
  * expect an answer are counted by a hash, down when the program reads the answer; while a counter
  * is 0 there is none like it. Else the simulator is asked, which knows.
@@ -18,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include "sim/preload/cancel.h"
 #include "sim/preload/link.h"
 #include "sim/preload/real.h"
 
@@ -27,6 +33,7 @@
 #define LONG_MAX_SIZE (512u << 20)	/* no message is longer */
 #define TOKEN_TRIES 32		/* to take the byte before sleeping for it */
 #define TOKEN_WAIT 10000	/* ms; a simulator that owes a byte for longer is given up */
+#define DEAD_REST 100		/* ms that each further read() of a dead file takes */
 #define FULL_WAIT 1		/* ms between looks at a full ring */
 #define LOOK_FOR 20000		/* ns spent looking for a MAD before the program sleeps */
 #define LOOKS 32		/* between two looks at the clock */
@@ -94,14 +101,14 @@ heard_of(struct umad *u, uint32_t id, const uint8_t *mad)
 
 /* Take the byte that tells of a MAD: it is there or on its way. */
 static bool
-take_token(int fd)
+take_token(struct umad *u)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p = { .fd = u->fd, .events = POLLIN };
 	char byte;
 	ssize_t n;
 
 	for (unsigned tries = 0;; tries++) {
-		n = recv(fd, &byte, 1, MSG_DONTWAIT);
+		n = recv(u->fd, &byte, 1, MSG_DONTWAIT);
 		if (n >= 0)
 			return n == 1;
 		if (errno != EAGAIN && errno != EINTR)
@@ -138,14 +145,14 @@ fetch_long(struct umad *u, uint32_t id, uint8_t *to, size_t size)
 
 /* The slot has been read. */
 static void
-finish_slot(struct umad *u, int fd)
+finish_slot(struct umad *u)
 {
 	struct attach_rx *rx = &u->rings->rx;
 	uint32_t before;
 
 	u->own->tail++;
 	before = __atomic_fetch_sub(&rx->count, 1, __ATOMIC_SEQ_CST);
-	if (before == 0 || before > ATTACH_SLOTS || (before == 1 && !take_token(fd)))
+	if (before == 0 || before > ATTACH_SLOTS || (before == 1 && !take_token(u)))
 		atomic_store(&u->own->dead, true);
 	if (__atomic_load_n(&rx->waits, __ATOMIC_SEQ_CST) && before - 1 <= ATTACH_SLOTS / 2)
 		umad_ring_bell(u);
@@ -153,7 +160,7 @@ finish_slot(struct umad *u, int fd)
 
 /* Copy the first slot; it stays unless all goes well. */
 static ssize_t
-read_slot(struct umad *u, int fd, uint8_t *buf, size_t size, size_t header)
+read_slot(struct umad *u, uint8_t *buf, size_t size, size_t header)
 {
 	const struct attach_slot *s = &u->rings->rx.slots[u->own->tail % ATTACH_SLOTS];
 	uint32_t length = __atomic_load_n(&s->length, __ATOMIC_RELAXED);
@@ -179,13 +186,13 @@ read_slot(struct umad *u, int fd, uint8_t *buf, size_t size, size_t header)
 		return umad_die(u, EIO);
 	if (is_response(buf + header) || get_u32(buf + AT_STATUS) == ETIMEDOUT)
 		heard_of(u, get_u32(buf + AT_ID), buf + header);
-	finish_slot(u, fd);
+	finish_slot(u);
 	return (ssize_t)whole;
 }
 
 /* With the lock held. 0: nothing is there. */
 static ssize_t
-try_read(struct umad *u, int fd, uint8_t *buf, size_t size, size_t header)
+try_read(struct umad *u, uint8_t *buf, size_t size, size_t header)
 {
 	uint32_t count;
 
@@ -194,7 +201,7 @@ try_read(struct umad *u, int fd, uint8_t *buf, size_t size, size_t header)
 	count = __atomic_load_n(&u->rings->rx.count, __ATOMIC_ACQUIRE);
 	if (count > ATTACH_SLOTS)
 		return umad_die(u, EIO);
-	return count ? read_slot(u, fd, buf, size, header) : 0;
+	return count ? read_slot(u, buf, size, header) : 0;
 }
 
 static int64_t
@@ -231,44 +238,109 @@ umad_ready(struct umad *u, bool look)
 /* Take a byte that stands for no MAD; only a simulator in disorder sends such. The MAD is there
  * before its byte, so the byte must be looked for first. */
 static void
-drop_stray(struct umad *u, int fd)
+drop_stray(struct umad *u)
 {
 	char byte;
 
 	umad_lock(u, &u->own->read_lock);
-	if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 &&
+	if (recv(u->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1 &&
 	    __atomic_load_n(&u->rings->rx.count, __ATOMIC_SEQ_CST) == 0)
-		recv(fd, &byte, 1, MSG_DONTWAIT);
+		recv(u->fd, &byte, 1, MSG_DONTWAIT);
 	unlock(&u->own->read_lock);
 }
 
-ssize_t
-umad_read(struct umad *u, int fd, void *buf, size_t size)
+/* The call's reference goes with a thread that is cancelled. */
+static void
+give_up(void *u)
+{
+	umad_drop(u);
+}
+
+/* Until there is a byte: what recv() says of it. */
+static ssize_t
+wait_for_byte(struct umad *u, int cancel)
+{
+	char byte;
+	ssize_t n;
+
+	pthread_cleanup_push(give_up, u);
+	cancel_back(cancel);
+	n = recv(u->fd, &byte, 1, MSG_PEEK);
+	cancel_off();
+	pthread_cleanup_pop(0);
+	return n;
+}
+
+/* A further look at a dead file. */
+static void
+rest(struct umad *u, int cancel, int ms)
+{
+	int keep = errno;
+
+	pthread_cleanup_push(give_up, u);
+	cancel_back(cancel);
+	REAL(poll)(NULL, 0, ms >= 0 && ms < DEAD_REST ? ms : DEAD_REST);
+	cancel_off();
+	pthread_cleanup_pop(0);
+	errno = keep;
+}
+
+void
+umad_hung_up(struct umad *u, int timeout)
+{
+	int cancel = cancel_off();
+
+	if (atomic_exchange(&u->own->dead, true))
+		rest(u, cancel, timeout);
+	cancel_back(cancel);
+}
+
+static bool
+waits(struct umad *u)
+{
+	int flags = REAL(fcntl)(u->fd, F_GETFL);
+
+	return flags >= 0 && !(flags & O_NONBLOCK);
+}
+
+static ssize_t
+read_mad(struct umad *u, void *buf, size_t size, int cancel)
 {
 	size_t header = atomic_load(&u->own->pkey) ? ATTACH_HEADER : HEADER_OLD;
 	bool stray = false;
-	char byte;
 	ssize_t n;
 
 	if (!u->reads)
 		return fail(EBADF);
 	if (size < header)
 		return fail(EINVAL);
+	if (atomic_load(&u->own->dead) && waits(u))
+		rest(u, cancel, DEAD_REST);
 	for (;;) {
 		umad_lock(u, &u->own->read_lock);
-		n = try_read(u, fd, buf, size, header);
+		n = try_read(u, buf, size, header);
 		unlock(&u->own->read_lock);
 		if (n)
 			return n;
 		if (stray)
-			drop_stray(u, fd);
-		n = recv(fd, &byte, 1, MSG_PEEK);
+			drop_stray(u);
+		n = wait_for_byte(u, cancel);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return umad_die(u, EIO);
 		if (n < 0)
 			return -1;
 		stray = true;
 	}
+}
+
+ssize_t
+umad_read(struct umad *u, void *buf, size_t size)
+{
+	int cancel = cancel_off();
+	ssize_t n = read_mad(u, buf, size, cancel);
+
+	cancel_back(cancel);
+	return n;
 }
 
 /* ---- writing ---- */
@@ -344,10 +416,10 @@ write_asking(struct umad *u, const uint8_t *header, const uint8_t *mad, size_t s
 
 /* With the lock held. Slots taken never outnumber slots filled, or the other side is mad. */
 static bool
-wait_for_room(struct umad *u, int fd)
+wait_for_room(struct umad *u)
 {
 	struct attach_tx *tx = &u->rings->tx;
-	struct pollfd p = { .fd = fd };
+	struct pollfd p = { .fd = u->fd };
 	uint32_t used;
 
 	for (;;) {
@@ -363,14 +435,14 @@ wait_for_room(struct umad *u, int fd)
 }
 
 static int
-write_slot(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t mad)
+write_slot(struct umad *u, const uint8_t *buf, size_t header, size_t mad)
 {
 	struct attach_tx *tx = &u->rings->tx;
 	struct attach_slot *s;
 	uint32_t head;
 
 	umad_lock(u, &u->own->write_lock);
-	if (!wait_for_room(u, fd)) {
+	if (!wait_for_room(u)) {
 		unlock(&u->own->write_lock);
 		return umad_die(u, EINVAL);
 	}
@@ -383,7 +455,7 @@ write_slot(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t mad
 	u->own->head = ++head;
 	__atomic_store_n(&tx->head, head, __ATOMIC_RELEASE);
 	unlock(&u->own->write_lock);
-	if ((umad_ring_bell(u) || head % LOOK_EVERY == 0) && umad_gone(fd))
+	if ((umad_ring_bell(u) || head % LOOK_EVERY == 0) && umad_gone(u))
 		return umad_die(u, EINVAL);
 	return 0;
 }
@@ -391,7 +463,7 @@ write_slot(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t mad
 /* A request that expects an answer is counted; only if one like it may be outstanding is the
  * simulator asked. */
 static int
-write_mad(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t size)
+write_mad(struct umad *u, const uint8_t *buf, size_t header, size_t size)
 {
 	const uint8_t *mad = buf + header;
 	uint8_t head[ATTACH_HEADER];
@@ -404,7 +476,7 @@ write_mad(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t size
 		ask_for |= atomic_fetch_add(c, 1) != 0;
 	}
 	if (!ask_for)
-		return write_slot(u, fd, buf, header, size);
+		return write_slot(u, buf, header, size);
 	copy_header(head, buf, header);
 	rc = write_asking(u, head, mad, size);
 	if (rc < 0 && c)
@@ -412,8 +484,8 @@ write_mad(struct umad *u, int fd, const uint8_t *buf, size_t header, size_t size
 	return rc;
 }
 
-ssize_t
-umad_write(struct umad *u, int fd, const void *data, size_t size)
+static ssize_t
+check_and_write(struct umad *u, const void *data, size_t size)
 {
 	size_t header = atomic_load(&u->own->pkey) ? ATTACH_HEADER : HEADER_OLD;
 	const uint8_t *buf = data;
@@ -430,5 +502,15 @@ umad_write(struct umad *u, int fd, const void *data, size_t size)
 	agent = atomic_load(&u->own->agents[id]);
 	if (!agent || !rmpp_allowed(agent, buf + header, size - header))
 		return fail(EINVAL);
-	return write_mad(u, fd, buf, header, size - header) < 0 ? -1 : (ssize_t)size;
+	return write_mad(u, buf, header, size - header) < 0 ? -1 : (ssize_t)size;
+}
+
+ssize_t
+umad_write(struct umad *u, const void *data, size_t size)
+{
+	int cancel = cancel_off();
+	ssize_t n = check_and_write(u, data, size);
+
+	cancel_back(cancel);
+	return n;
 }
