@@ -55,6 +55,7 @@ struct link_faults {
 struct sim_trap {
 	struct sim_trap *next;	/* of the node */
 	uint32_t tid;		/* of the trap that waits for its repress; 0 = none */
+	uint32_t sent;		/* times that it was sent */
 	uint16_t number;	/* enum trap_number */
 	uint8_t port;		/* end port that sends it */
 	uint8_t data[SMP_DATA_SIZE];	/* the notice */

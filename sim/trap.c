@@ -87,13 +87,14 @@ start_trap(struct model *m, uint32_t node, unsigned port, struct notice *notice)
 	notice->count = n->notices++ & 0x7fff;
 	notice_encode(notice, t->data);
 	t->tid = ++m->tid ? m->tid : ++m->tid;
+	t->sent = 0;
 	f = flight_new(m, FLIGHT_TRAP, node, port);
 	f->tid = t->tid;
 	flight_start(m, f, wait > 0 ? wait : 0);
 }
 
 static void
-send_trap(struct model *m, uint32_t node, const struct sim_trap *t)
+send_trap(struct model *m, uint32_t node, struct sim_trap *t)
 {
 	const struct portinfo *i = &m->nodes[node].ports[t->port].info;
 	struct flight *f;
@@ -107,6 +108,7 @@ send_trap(struct model *m, uint32_t node, const struct sim_trap *t)
 		.method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = t->tid,
 	};
 	memcpy(f->smp.data, t->data, sizeof(t->data));
+	t->sent++;
 	flight_send_smp(m, f, node, t->port, i->sm_lid);
 }
 

@@ -340,9 +340,9 @@ traps(struct wrong *w)
 {
 	for (uint32_t i = 0; i < w->m->net->nnodes; i++)
 		for (const struct sim_trap *t = w->m->nodes[i].traps; t; t = t->next)
-			if (t->tid)
-				wrong_add(w, "%s: trap %u is sent again and again, nobody "
-					  "represses it", name(w, i), t->number);
+			if (t->tid && t->sent > 1)
+				wrong_add(w, "%s: trap %u was sent %u times, nobody represses it",
+					  name(w, i), t->number, t->sent);
 }
 
 /* ---- Counters ---- */

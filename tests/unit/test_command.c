@@ -399,6 +399,13 @@ test_wrong_rest(void **state)
 	text = say(d, "wrong");
 	has(text, "h1 and h2/1 have the same LID 1");
 	m->nodes[H2].ports[1].info.lid = 2;
+	m->nodes[H2].ports[1].info.sm_lid = 1;
+	/* One a second by its SubnetTimeOut; the first two go at once and after that time. */
+	say(d, "trap h2/1 144");
+	wait_for(d, MSEC(100));
+	assert_string_equal(say(d, "wrong"), "nothing is wrong\n");
+	wait_for(d, MSEC(1100));
+	has(say(d, "wrong"), "h2: trap 144 was sent 2 times, nobody represses it\n1 thing is wrong");
 	m->nodes[H1].ports[1].info.sm_lid = 9;
 	has(say(d, "wrong"), "no master");
 	m->nodes[H2].ports[1].pkeys = NULL;
