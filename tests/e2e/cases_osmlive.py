@@ -85,3 +85,38 @@ def test_osm_handover():
         need(str(lid) == lid_of(lab, "H0_0_0"), "nobody took over")
         text = lab.tool("smpquery", "portinfo", lid_of(lab, "H1_0_0"), "1")
         need("IsSM\n" not in text, "a dead manager keeps its IsSM bit")
+
+
+def test_osm_storm():
+    """Forty cables that fail and return within two seconds, while sweeps are under way."""
+    with opensm("ft3 8") as (lab, m):
+        before = times_up(m)
+        lab.sim.ctl(*"random 40 flaps over 2s hold 5ms..300ms".split())
+        wait_for("the last event", lambda: re.search(r"script +0 events", lab.sim.ctl("status")),
+                 MEND, 0.1)
+        mended(lab, m, before, 768)
+
+
+def test_osm_notices():
+    """Other traps: a new name is read, errors of a link are told."""
+    with opensm("ft3 4") as (lab, m):
+        lab.sim.ctl("description", "H1_0_0", "renamed")
+        wait_for("saquery to tell the new name",
+                 lambda: "renamed" in lab.tool("saquery", "NR", lid_of(lab, "renamed")), MEND, 0.2)
+        lab.sim.ctl("trap", "L0_0/3", "129")
+        m.process.wait_text(r"num:129 .*Producer:2", MEND)
+        need(m.process.alive(), "OpenSM has ended")
+
+
+def test_osm_new_lids():
+    """OpenSM is told to give all LIDs anew: ports, tables and paths follow."""
+    with opensm("ft3 4", "", "-l", "1") as (lab, m):
+        before = proof.discover(lab)
+        m.stop()
+        again = OpenSM(lab, seat="H2_0_0", tag="2")
+        again.start("-r", "-s", "0")
+        again.wait_up()
+        after, _, _ = proof.everything(lab, False)
+        need(before.ports != after.ports, "no LID has changed")
+        need(field(lab, "LMC", "portinfo", lid_of(lab, "H2_0_0"), "1") == "0", "the LMC stays")
+        again.stop()
