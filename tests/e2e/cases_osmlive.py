@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Packaged OpenSM on a weftsim fabric that changes: traps wake it, for it sweeps not by itself."""
+import os
 import re
 import signal
+import tempfile
 
 import proof
+from cases_osm import netfile
 from cases_osmset import field, lid_of, opensm
-from lab import Failure, need, wait_for
+from lab import Failure, Lab, need, wait_for
 from manager import OpenSM
 
 MEND = 30       # seconds within which a change must be mended
@@ -120,3 +123,21 @@ def test_osm_new_lids():
         need(before.ports != after.ports, "no LID has changed")
         need(field(lab, "LMC", "portinfo", lid_of(lab, "H2_0_0"), "1") == "0", "the LMC stays")
         again.stop()
+
+
+def test_osm_fewer_lanes():
+    """OpenSM takes lanes back, for which it resets the link of each host; what trains too late for
+    its first sweep is brought up by trap."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp, \
+            Lab(netfile("fat-tree 4 2", tmp), sim="weftsim") as lab:
+        config = os.path.join(lab.dir, "opensm.conf")
+        with open(config, "w", encoding="ascii") as f:
+            f.write("max_op_vls 2\n")
+        m = OpenSM(lab)
+        m.start("-F", config, "-s", "0")
+        m.wait_up()
+        wait_for("proof", lambda: proved(lab, 32), MEND, 0.2)
+        for host in ("H0", "H7"):
+            found = field(lab, "OperVLs", "portinfo", lid_of(lab, host), "1")
+            need(found == "VL0-1", "%s has %s" % (host, found))
+        m.stop()
