@@ -16,7 +16,8 @@ struct attempt {
 	const struct engine_input *in;		/* what is routed */
 	const struct engine *engine;		/* who routes */
 	struct engine_output out;		/* what it made; rows are ours */
-	struct plan_check check;		/* the proof */
+	struct plan_check check;		/* the proof's report */
+	struct plan_proof *proof;		/* what the next one can go on from; NULL */
 	int64_t route_us;
 	int64_t check_us;
 };
@@ -30,6 +31,7 @@ attempt_free(struct attempt *a)
 	mem_free(a->out.ranks);
 	plan_lanes_unref(a->out.lanes);
 	plan_roots_unref(a->out.roots);
+	plan_proof_unref(a->proof);
 }
 
 /* A row for each switch, silent ones' rows put in their places. */
@@ -69,7 +71,8 @@ attempt_run(struct attempt *a, struct error *e)
 	a->route_us = (routed - start) / 1000;
 	check.rows = a->out.rows;
 	check.lanes = a->out.lanes;
-	rc = check_routing(&check, &a->check);
+	check.ranks = a->out.ranks;
+	rc = check_prove(&check, a->in->previous, &a->check, &a->proof);
 	a->check_us = (clock_monotonic() - routed) / 1000;
 	return rc ? error_set(e, rc, "its tables are not sound: %s", a->check.first) : 0;
 }
@@ -97,6 +100,9 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	snprintf(p->reason, sizeof(p->reason), "%.399s", reason);
 	snprintf(p->note, sizeof(p->note), "%s", a->out.note);
 	p->check = a->check;
+	plan_proof_unref(p->proof);
+	p->proof = a->proof;
+	a->proof = NULL;
 	p->route_us = a->route_us;
 	p->check_us = a->check_us;
 }

@@ -42,7 +42,14 @@ channels_init(struct channels *c, const struct fabric *f, unsigned lanes)
 		if (n->nports / 64u + 1 > c->words)
 			c->words = n->nports / 64u + 1;
 	}
-	c->bits = mem_array((size_t)f->nedges * lanes * lanes * c->words, sizeof(*c->bits));
+	c->bits = NULL;
+}
+
+void
+channels_open(struct channels *c)
+{
+	c->bits = mem_array((size_t)c->f->nedges * c->lanes * c->lanes * c->words,
+			    sizeof(*c->bits));
 }
 
 void

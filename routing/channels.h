@@ -12,15 +12,20 @@
 struct channels {
 	const struct fabric *f;		/* whose links */
 	uint32_t *edge_at;		/* by port index: edge that leaves there, FABRIC_NONE */
-	uint64_t *bits;			/* by channel, lane there: bitmap of out ports */
+	uint64_t *bits;			/* by channel, lane there: bitmap of out ports; NULL at
+					 * first */
 	uint32_t *to;			/* by edge: switch it leads to */
 	uint8_t *out;			/* by edge: its out port */
 	unsigned words;			/* of one bitmap: as few as the largest switch needs */
 	unsigned lanes;			/* lanes of each link */
 };
 
+/* The index of edges only. */
 void
 channels_init(struct channels *c, const struct fabric *f, unsigned lanes);
+/* Room for dependencies; none are there yet. */
+void
+channels_open(struct channels *c);
 void
 channels_free(struct channels *c);
 /* Look for a cycle: false if there is none, else a short one is described in text. */

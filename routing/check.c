@@ -1,314 +1,124 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/check.h"
 #include <stdio.h>
-#include <string.h>
-#include "routing/depend.h"
+#include "routing/checker.h"
 #include "routing/levels.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
 /*
- * The proof. Work is cut by destination ports; each thread walks every switch's way to a LID once,
- * remembering where ways end, and enters the dependencies that those ways make into one shared
- * graph (bits are only ever set, so the result does not depend on who came first). Afterwards one
- * thread searches the graph for a cycle.
- *
- * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the
- * table that it is known to hold joins, because nobody can change it: what is missing there is
- * counted as cut off, not as a fault of the routing.
+ * The proof. Work is cut into blocks of LIDs. With an order of switches (the engine's, or a guess)
+ * the ladder finds for a whole block at once where all ways arrive and none turns from down to up;
+ * the other LIDs are walked one by one. If no way turned, the order itself is the proof that there
+ * is no credit loop, whatever lanes are used; else all dependencies are entered into one shared
+ * graph (bits are only ever set, so the result does not depend on who came first), and one thread
+ * searches that for a cycle.
  */
-#define BLOCK 64u	/* LIDs whose entries are gathered at a time */
-#define LEAP_ROUNDS 7u	/* each at least doubles how far is seen */
+#define GRAIN 2u	/* blocks that a thread takes at a time */
 
-/* Follow one switch's way until it ends or meets a known one, then tell all on it. */
-static void
-follow(const struct checker *c, struct scratch *s, uint32_t sw)
-{
-	const uint32_t *to = c->channels.to, *next = s->next;
-	uint32_t len = 0;
-	enum fate fate;
-
-	while (s->fate[sw] == UNKNOWN) {
-		s->fate[sw] = WALKING;
-		s->stack[len++] = sw;
-		sw = to[next[sw]];
-	}
-	fate = s->fate[sw] == WALKING ? LOOPS : s->fate[sw];
-	while (len) {
-		uint32_t at = s->stack[--len];
-
-		s->fate[at] = (uint8_t)fate;
-		s->hops[at] = (uint16_t)(s->hops[sw] + 1);
-		sw = at;
-	}
-}
-
-static void
-note_fault(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate)
-{
-	if (t->fault_lid && (t->fault_lid < lid || (t->fault_lid == lid && t->fault_sw <= sw)))
-		return;
-	t->fault_lid = lid;
-	t->fault_sw = sw;
-	t->fault = fate;
-}
-
-/* Rows are far apart in memory: they are visited once for many LIDs. Returns the LID's column. */
-static const uint8_t *
-read_column(const struct checker *c, struct scratch *s, uint32_t lid)
-{
-	uint32_t n = c->f->nswitches, first = lid / BLOCK * BLOCK;
-
-	if (s->block != first) {
-		s->block = first;
-		for (uint32_t sw = 0; sw < n; sw++) {
-			const struct plan_row *row = c->in->rows[sw];
-			uint32_t len = row && row->len > first ? row->len - first : 0;
-			uint8_t *column = &s->columns[sw];
-
-			for (uint32_t i = 0; i < BLOCK; i++, column += n)
-				*column = i < len ? row->port[first + i] : LFT_NO_PORT;
-		}
-	}
-	return &s->columns[(size_t)(lid - first) * n];
-}
-
-/* Where all switches send a LID: next[], and fate[] where that ends a way. False if one ends
- * anywhere but at its owner. */
 static bool
-read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+is_base(const struct plan_lids *l, uint32_t lid)
 {
-	const struct plan_dest *d = &c->in->lids->dest[lid];
-	const uint8_t *column = read_column(c, s, lid);
-	const struct hop *hops = c->hops;
-	uint32_t *next = s->next, ends = 0;
-	uint8_t *fates = s->fate;
-
-	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
-		uint8_t out = column[sw];
-		uint32_t e = out <= hops[sw].nports ? hops[sw].edge_at[out] : FABRIC_NONE;
-
-		next[sw] = e;
-		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
-		ends += e == FABRIC_NONE;
-	}
-	if (column[d->sw] != d->out)
-		return false;
-	ends -= next[d->sw] == FABRIC_NONE;
-	next[d->sw] = FABRIC_NONE;
-	fates[d->sw] = ARRIVES;
-	return ends == 0;
+	return lid && l->dest[lid].port != FABRIC_NONE && l->base[l->dest[lid].port] == lid;
 }
 
-/*
- * The usual case, in which all ways arrive: each switch leaps over ever more of its way (pointer
- * jumping, Wyllie 1979), hops[] counting what lies between it and where it looks. False if some
- * have not arrived after LEAP_ROUNDS: the way is very long, or a circle.
- */
-static bool
-leap(const struct checker *c, struct scratch *s, uint32_t home)
+/* The last LID of the port whose first is lane `i`, if all of its LIDs are sound and within the
+ * block; LADDER_LANES if not. */
+static uint32_t
+last_sound(const struct checker *c, const struct ladder_block *b, uint32_t i)
 {
-	const uint32_t *to = c->channels.to, *next = s->next;
-	uint32_t *at = s->stack, n = c->f->nswitches, away = 1;
-	uint16_t *hops = s->hops;
+	const struct plan_lids *l = c->in->lids;
+	uint32_t port = l->dest[b->lid[i]].port, end = i + (1u << (l->lmc[port] & 7));
+	uint32_t last = LADDER_LANES;
 
-	for (uint32_t sw = 0; sw < n; sw++) {
-		at[sw] = sw == home ? home : to[next[sw]];
-		hops[sw] = sw != home;
-	}
-	for (unsigned round = 0; away && round < LEAP_ROUNDS; round++) {
-		away = 0;
-		for (uint32_t sw = 0; sw < n; sw++) {
-			uint32_t there = at[sw];
-
-			hops[sw] = (uint16_t)(hops[sw] + hops[there]);
-			at[sw] = at[there];
-			away |= at[there] ^ home;
-		}
-	}
-	for (uint32_t sw = 0; !away && sw < n; sw++)
-		hops[sw]++;
-	return !away;
-}
-
-/* Switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
- * their tables. */
-static void
-find_near(const struct checker *c, struct scratch *s, uint32_t lid)
-{
-	uint32_t home = c->in->lids->dest[lid].sw, n = c->f->nswitches;
-	const uint8_t *column = read_column(c, s, lid);
-
-	for (uint32_t sw = 0; sw < n; sw++) {
-		s->reach[sw] = LEVELS_FAR;
-		s->exits[sw] = !c->hops[sw].silent ? LEVELS_FREE :
-			column[sw] ? column[sw] : LFT_NO_PORT;
-	}
-	if (!c->hops[home].silent || s->fate[home] == ARRIVES) {
-		s->reach[home] = 0;
-		levels_reach(c->f, s->exits, s->reach, &home, 1, s->stack, s->queue);
-	}
-	for (uint32_t sw = 0; sw < n; sw++)
-		s->apart[sw] |= s->reach[sw] == LEVELS_FAR;
-}
-
-/* Could a packet get from the switch to the present LID, whose home is in `part`? */
-static inline bool
-is_near(const struct checker *c, const struct scratch *s, uint32_t sw, uint32_t part)
-{
-	return c->any_silent ? s->reach[sw] != LEVELS_FAR : c->hops[sw].part == part;
-}
-
-/* Count the faults of entries: holes and wrong exits. */
-static void
-judge_entries(const struct checker *c, struct scratch *s, uint32_t lid, uint32_t part)
-{
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		enum fate fate = s->fate[sw];
-
-		if ((fate != HOLE && fate != WRONG) || !is_near(c, s, sw, part))
+	if (end > LADDER_LANES)
+		return LADDER_LANES;
+	for (; i < end; i++) {
+		if (b->lid[i] > l->top || l->dest[b->lid[i]].port != port)
 			continue;
-		s->hops[sw] = 1;
-		s->sum.holes += fate == HOLE;
-		s->sum.misdelivered += fate == WRONG;
-		note_fault(&s->sum, lid, sw, fate);
+		if (!b->sound[i])
+			return LADDER_LANES;
+		last = i;
+	}
+	return last;
+}
+
+static void
+check_lane(const struct checker *c, struct scratch *s, uint32_t i)
+{
+	const struct ladder_block *b = &s->ladder;
+	uint32_t lid = b->lid[i], port = c->in->lids->dest[lid].port;
+	uint32_t last = c->ordered ? last_sound(c, b, i) : LADDER_LANES;
+
+	if (b->home[i] == FABRIC_NONE) {
+		walk_alone(c, &s->sum, port);
+	} else if (last == LADDER_LANES) {
+		walk_port(c, s, port);
+		s->walked = true;
+	} else {
+		walk_count(c, &s->sum, port, b->hops[last], b->max_hops[last]);
+		if (c->proof && b->exit[i])
+			c->proof->lid[lid] = (struct plan_proof_lid){
+				b->hops[last], b->max_hops[last],
+			};
 	}
 }
 
-/* Ways of all switches to one LID; faults are counted. */
 static void
-walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
-{
-	uint32_t home = c->in->lids->dest[lid].sw, part = c->part[home];
-
-	if (read_lid(c, s, lid) && !c->any_silent && leap(c, s, home))
-		return;
-	s->hops[home] = 1;
-	if (c->any_silent)
-		find_near(c, s, lid);
-	judge_entries(c, s, lid, part);
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		if (s->fate[sw] == UNKNOWN)
-			follow(c, s, sw);
-		if (s->fate[sw] == ARRIVES)
-			continue;
-		s->lost[sw] = 1;
-		/* Nothing can be done about silent switches that send in a circle by themselves. */
-		if (s->fate[sw] == LOOPS && !c->hops[sw].silent) {
-			s->sum.loops++;
-			note_fault(&s->sum, lid, sw, LOOPS);
-		}
-	}
-}
-
-/* Pairs of hosts whose destination is this port. */
-static void
-count_pairs(const struct checker *c, struct scratch *s, uint32_t port)
-{
-	const struct plan_dest *d = &c->in->lids->dest[c->in->lids->base[port]];
-	struct tally *t = &s->sum;
-
-	if (d->out == 0)
-		return;
-	t->cut_off += c->nsources - c->part_sources[c->part[d->sw]];
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		uint64_t n = c->sources[sw] - (sw == d->sw);
-
-		if (!n || c->part[sw] != c->part[d->sw])
-			continue;
-		if (c->any_silent && s->apart[sw]) {
-			t->cut_off += n;
-			continue;
-		}
-		if (s->lost[sw]) {
-			t->unreachable += n;
-			continue;
-		}
-		t->reached += n;
-		t->hops += n * s->hops[sw];
-		if (s->hops[sw] > t->max_hops)
-			t->max_hops = s->hops[sw];
-	}
-}
-
-/* A port that hangs on no switch: only the other end of its cable reaches it. */
-static void
-count_alone(const struct checker *c, struct scratch *s, uint32_t port)
-{
-	uint32_t peer = c->f->ports[port].peer;
-	bool pair = peer != FABRIC_NONE && peer != port && c->in->lids->base[peer];
-
-	s->sum.reached += pair;
-	s->sum.cut_off += c->nsources - 1 - pair;
-}
-
-static void
-check_ports(void *arg, unsigned thread, size_t first, size_t end)
+check_blocks(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct checker *c = arg;
-	const struct plan_lids *lids = c->in->lids;
 	struct scratch *s = &c->scratch[thread];
 
-	for (size_t i = first; i < end; i++) {
-		uint32_t port = c->dests[i], base = lids->base[port];
+	for (size_t k = first; k < end; k++) {
+		uint32_t lid = (uint32_t)k * LADDER_LANES;
 
-		if (lids->dest[base].sw == FABRIC_NONE) {
-			count_alone(c, s, port);
-			continue;
-		}
-		memset(s->lost, 0, c->f->nswitches);
-		memset(s->apart, 0, c->f->nswitches);
-		for (uint32_t k = 0; k < 1u << (lids->lmc[port] & 7); k++) {
-			if (base + k > lids->top || lids->dest[base + k].port != port)
-				continue;
-			walk_lid(c, s, base + k);
-			if (s->stamp)
-				depend_lanes(c, s, base + k);
-			else if (c->in->also)
-				depend_union(c, base + k);
-			else
-				depend_single(c, s);
-		}
-		count_pairs(c, s, port);
+		ladder_block_range(&s->ladder, c->in->lids, lid);
+		if (c->ordered)
+			ladder_walk(&c->order, &c->query, &s->ladder);
+		for (uint32_t i = 0; i < LADDER_LANES && lid + i <= c->in->lids->top; i++)
+			if (is_base(c->in->lids, lid + i))
+				check_lane(c, s, i);
 	}
 }
 
-/* For the union alone nothing is walked. */
+/* Two sets of tables: nothing is walked, only turns are looked for. */
 static void
-unite_ports(void *arg, unsigned thread, size_t first, size_t end)
+unite_blocks(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct checker *c = arg;
-	const struct plan_lids *lids = c->in->lids;
+	struct scratch *s = &c->scratch[thread];
 
-	for (size_t i = first; i < end; i++) {
-		uint32_t port = c->dests[i], base = lids->base[port];
-
-		for (uint32_t k = 0; k < 1u << (lids->lmc[port] & 7); k++) {
-			if (base + k > lids->top || lids->dest[base + k].port != port ||
-			    lids->dest[base + k].sw == FABRIC_NONE)
-				continue;
-			if (c->scratch[thread].stamp)
-				depend_lanes(c, &c->scratch[thread], base + k);
-			else
-				depend_union(c, base + k);
-		}
+	for (size_t k = first; k < end && !s->turns; k++) {
+		ladder_block_range(&s->ladder, c->in->lids, (uint32_t)k * LADDER_LANES);
+		s->turns = !ladder_unites(&c->order, c->query.rows, c->also, &s->ladder);
 	}
 }
 
-/* Destination ports in order of their LIDs, so that neighbours in a table are done together. */
 static void
-list_dests(struct checker *c)
+depend_blocks(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct checker *c = arg;
+
+	for (size_t k = first; k < end; k++)
+		depend_block(c, &c->scratch[thread], (uint32_t)k * LADDER_LANES);
+}
+
+static void
+run_blocks(struct checker *c, parallel_fn fn)
+{
+	parallel_run(c->threads, c->in->lids->top / LADDER_LANES + 1u, GRAIN, fn, c);
+}
+
+static void
+count_sources(struct checker *c)
 {
 	const struct plan_lids *l = c->in->lids;
 
-	c->dests = mem_array(l->top + 1u, sizeof(*c->dests));
 	for (uint32_t lid = 1; lid <= l->top; lid++) {
 		const struct plan_dest *d = &l->dest[lid];
 
-		if (d->port == FABRIC_NONE || l->base[d->port] != lid)
-			continue;
-		c->dests[c->ndests++] = d->port;
-		if (c->f->nodes[c->f->ports[d->port].node].sw != FABRIC_NONE)
+		if (!is_base(l, lid) || c->f->nodes[c->f->ports[d->port].node].sw != FABRIC_NONE)
 			continue;
 		c->nsources++;
 		if (d->sw == FABRIC_NONE)
@@ -330,14 +140,48 @@ list_hops(struct checker *c)
 			.nports = n->nports, .silent = n->flags & FABRIC_NODE_SILENT,
 		};
 		c->any_silent |= c->hops[sw].silent;
+		c->nparts += c->part[sw] == sw;
 	}
+}
+
+/* Tables of unknown origin: if they are those of a tree, roots and distance from them will do. */
+static uint8_t *
+guess_ranks(const struct fabric *f)
+{
+	uint16_t *dist = mem_array(f->nswitches, sizeof(*dist));
+	uint8_t *ranks = mem_array(f->nswitches, 1);
+
+	levels_roots(f, ranks);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		dist[sw] = ranks[sw] ? 0 : LEVELS_FAR;
+	levels_spread(f, dist);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		ranks[sw] = (uint8_t)(dist[sw] < UINT8_MAX ? dist[sw] : UINT8_MAX);
+	mem_free(dist);
+	return ranks;
+}
+
+static void
+find_order(struct checker *c)
+{
+	uint8_t *guess = c->in->ranks ? NULL : guess_ranks(c->f);
+
+	c->ordered = ladder_init(&c->order, c->f, guess ? guess : c->in->ranks);
+	mem_free(guess);
+	if (!c->ordered)
+		return;
+	c->query = (struct ladder_query){
+		.rows = ladder_rows(&c->order, c->in->rows), .sources = c->sources,
+		.part = c->nparts > 1 ? c->part : NULL,
+	};
+	if (c->in->also)
+		c->also = ladder_rows(&c->order, c->in->also);
 }
 
 static void
 scratch_init(struct scratch *s, const struct checker *c)
 {
 	uint32_t n = c->f->nswitches;
-	size_t states = (size_t)c->f->nedges * c->channels.lanes * c->classes;
 
 	s->fate = mem_array(n, 1);
 	s->hops = mem_array(n, sizeof(*s->hops));
@@ -347,16 +191,14 @@ scratch_init(struct scratch *s, const struct checker *c)
 	s->reach = mem_array(n, sizeof(*s->reach));
 	s->exits = mem_array(n, 1);
 	s->queue = mem_array(c->f->nedges, sizeof(*s->queue));
-	s->columns = mem_array(n, BLOCK);
+	s->columns = mem_array(n, CHECKER_BLOCK);
 	s->block = UINT32_MAX;
 	s->apart = mem_array(n, 1);
-	if (c->channels.lanes == 1)
-		return;
-	s->stamp = mem_array(states, sizeof(*s->stamp));
-	s->work = mem_array(states, sizeof(*s->work));
+	if (c->ordered)
+		ladder_block_init(&s->ladder, &c->order);
 }
 
-static void
+void
 checker_init(struct checker *c, const struct check_input *in)
 {
 	const struct fabric *f = in->fabric;
@@ -369,7 +211,8 @@ checker_init(struct checker *c, const struct check_input *in)
 	c->part_sources = mem_array(f->nswitches, sizeof(*c->part_sources));
 	levels_components(f, c->part);
 	list_hops(c);
-	list_dests(c);
+	count_sources(c);
+	find_order(c);
 	c->threads = parallel_threads(in->threads);
 	c->scratch = mem_array(c->threads, sizeof(*c->scratch));
 	for (unsigned i = 0; i < c->threads; i++)
@@ -377,28 +220,38 @@ checker_init(struct checker *c, const struct check_input *in)
 }
 
 static void
+scratch_free(struct scratch *s)
+{
+	mem_free(s->fate);
+	mem_free(s->hops);
+	mem_free(s->next);
+	mem_free(s->stack);
+	mem_free(s->lost);
+	mem_free(s->reach);
+	mem_free(s->exits);
+	mem_free(s->queue);
+	mem_free(s->columns);
+	mem_free(s->apart);
+	mem_free(s->stamp);
+	mem_free(s->work);
+	mem_free(s->sent[0]);
+	mem_free(s->sent[1]);
+	ladder_block_free(&s->ladder);
+}
+
+void
 checker_free(struct checker *c)
 {
-	for (unsigned i = 0; i < c->threads; i++) {
-		mem_free(c->scratch[i].fate);
-		mem_free(c->scratch[i].hops);
-		mem_free(c->scratch[i].next);
-		mem_free(c->scratch[i].stack);
-		mem_free(c->scratch[i].lost);
-		mem_free(c->scratch[i].reach);
-		mem_free(c->scratch[i].exits);
-		mem_free(c->scratch[i].queue);
-		mem_free(c->scratch[i].columns);
-		mem_free(c->scratch[i].apart);
-		mem_free(c->scratch[i].stamp);
-		mem_free(c->scratch[i].work);
-	}
+	for (unsigned i = 0; i < c->threads; i++)
+		scratch_free(&c->scratch[i]);
 	mem_free(c->scratch);
+	ladder_free(&c->order);
+	mem_free((void *)(uintptr_t)c->query.rows);
+	mem_free(c->also);
 	mem_free(c->hops);
 	mem_free(c->part);
 	mem_free(c->sources);
 	mem_free(c->part_sources);
-	mem_free(c->dests);
 	channels_free(&c->channels);
 }
 
@@ -420,7 +273,7 @@ add_up(const struct checker *c)
 		if (t->max_hops > sum.max_hops)
 			sum.max_hops = t->max_hops;
 		if (t->fault_lid)
-			note_fault(&sum, t->fault_lid, t->fault_sw, t->fault);
+			walk_note(&sum, t->fault_lid, t->fault_sw, t->fault);
 	}
 	return sum;
 }
@@ -439,9 +292,43 @@ describe_fault(const struct checker *c, const struct tally *t, char *text, size_
 		 plan_row_port(c->in->rows[t->fault_sw], t->fault_lid));
 }
 
-static void
-find_credit_loop(const struct checker *c, struct plan_check *r)
+/* Does the order of switches prove that there is no credit loop? */
+static bool
+certified(const struct checker *c)
 {
+	bool good = c->ordered;
+
+	for (unsigned i = 0; i < c->threads; i++)
+		good &= !c->scratch[i].turns;
+	return good;
+}
+
+static void
+graph_init(struct checker *c)
+{
+	size_t states = (size_t)c->f->nedges * c->channels.lanes * c->classes;
+
+	channels_open(&c->channels);
+	for (unsigned i = 0; i < c->threads; i++) {
+		struct scratch *s = &c->scratch[i];
+
+		if (c->channels.lanes > 1) {
+			s->stamp = mem_array(states, sizeof(*s->stamp));
+			s->work = mem_array(states, sizeof(*s->work));
+			continue;
+		}
+		s->sent[0] = mem_array(c->f->nswitches, LADDER_LANES);
+		s->sent[1] = mem_array(c->in->also ? c->f->nswitches : 0, LADDER_LANES);
+	}
+}
+
+static void
+find_credit_loop(struct checker *c, struct plan_check *r)
+{
+	if (certified(c))
+		return;
+	graph_init(c);
+	run_blocks(c, depend_blocks);
 	r->credit_loops = channels_cycle(&c->channels, r->cycle, sizeof(r->cycle));
 	if (r->credit_loops && !r->first[0])
 		snprintf(r->first, sizeof(r->first), "credit loop: %.380s", r->cycle);
@@ -450,11 +337,43 @@ find_credit_loop(const struct checker *c, struct plan_check *r)
 int
 check_routing(const struct check_input *in, struct plan_check *report)
 {
+	return check_prove(in, NULL, report, NULL);
+}
+
+/* Only tables that are sound throughout, as their order proves, have a proof to go on from. */
+static void
+finish_proof(const struct checker *c, const struct tally *t, struct plan_proof **proof)
+{
+	bool walked = false;
+
+	if (proof)
+		*proof = NULL;
+	if (!c->proof)
+		return;
+	c->proof->reached = t->reached;
+	c->proof->hops = t->hops;
+	for (unsigned i = 0; i < c->threads; i++)
+		walked |= c->scratch[i].walked;
+	if (certified(c) && !walked)
+		*proof = c->proof;
+	else
+		plan_proof_unref(c->proof);
+}
+
+int
+check_prove(const struct check_input *in, const struct plan *previous, struct plan_check *report,
+	    struct plan_proof **proof)
+{
 	struct checker c;
 	struct tally t;
 
+	(void)previous;
 	checker_init(&c, in);
-	parallel_run(c.threads, c.ndests, 64, check_ports, &c);
+	if (proof && in->ranks && c.nparts == 1 && !in->also)
+		c.proof = plan_proof_new(in->lids->top);
+	run_blocks(&c, check_blocks);
+	if (in->also && certified(&c))
+		run_blocks(&c, unite_blocks);
 	t = add_up(&c);
 	*report = (struct plan_check){
 		.pairs = c.nsources ? (uint64_t)c.nsources * (c.nsources - 1) : 0,
@@ -465,6 +384,7 @@ check_routing(const struct check_input *in, struct plan_check *report)
 	if (t.fault_lid)
 		describe_fault(&c, &t, report->first, sizeof(report->first));
 	find_credit_loop(&c, report);
+	finish_proof(&c, &t, proof);
 	checker_free(&c);
 	return t.fault_lid || report->credit_loops ? ERR_REFUSED : 0;
 }
@@ -479,7 +399,8 @@ check_union(const struct check_input *in, struct plan_check *report)
 		both.also = both.rows;
 	*report = (struct plan_check){ 0 };
 	checker_init(&c, &both);
-	parallel_run(c.threads, c.ndests, 64, unite_ports, &c);
+	if (c.ordered)
+		run_blocks(&c, unite_blocks);
 	find_credit_loop(&c, report);
 	checker_free(&c);
 	return report->credit_loops ? ERR_REFUSED : 0;

@@ -9,7 +9,9 @@
  * the tables lead to its owner (no hole, no loop, no wrong exit) wherever cables do; and the
  * channel dependency graph, whose vertices are (directed link, lane) and whose edges are
  * "a packet may hold the one while it waits for the other", has no cycle (Dally & Seitz 1987;
- * Duato 1993). Paths of CAs and of switch management ports are entered, all classes.
+ * Duato 1993). Paths of CAs and of switch management ports are entered, all classes. The graph is
+ * made only where no order of switches is at hand in which no way turns from down to up: such an
+ * order is a proof by itself.
  *
  * A silent switch (FABRIC_NODE_SILENT) joins only what its row joins; what it lacks is cut off, not
  * a fault. Its row may be NULL.
@@ -25,6 +27,12 @@ struct check_input {
 	struct plan_row *const *rows;	/* by switch index */
 	struct plan_row *const *also;	/* second tables for the union; NULL */
 	const struct plan_lanes *lanes;	/* NULL: one class, one lane */
+	/* By switch: the order in which no way turns up again, as the engine has it; a hint that is
+	 * not trusted; NULL. */
+	const uint8_t *ranks;
+	/* Tables that check_prove() gave a proof of, with these ranks, fabric and LIDs:
+	 * check_union() looks first at what differs from them only; NULL. */
+	struct plan_row *const *proved;
 	unsigned threads;		/* 0: one per core */
 };
 
@@ -32,6 +40,15 @@ struct check_input {
  * credit loop), ERR_REFUSED if not. */
 int
 check_routing(const struct check_input *in, struct plan_check *report);
+/*
+ * The same, and *proof (a reference, for plan->proof) gets what the next proof can go on from, or
+ * NULL if there is nothing of that kind: it takes ranks, a fabric in one piece, no fault, and no
+ * `also`. With a previous plan that has a proof, only what changed since is proved, if its
+ * switches, LIDs and ranks are still the same; the report is that of a whole proof in any case.
+ */
+int
+check_prove(const struct check_input *in, const struct plan *previous, struct plan_check *report,
+	    struct plan_proof **proof);
 /* Only the credit-loop part, of rows united with `also`: 0 or ERR_REFUSED with report->cycle. */
 int
 check_union(const struct check_input *in, struct plan_check *report);

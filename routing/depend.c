@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "routing/depend.h"
+#include "routing/checker.h"
 
 /*
- * What waits for what. With one lane the dependencies of a LID are read off the tables: every
- * switch sends (its management port does), so a packet can sit on the link out of each entry and
- * wait for the next switch's entry. With lanes the packets are followed from their sources, because
- * the lane of a link depends on how a packet came there; each (link, lane, class) is followed once
- * a LID.
+ * What waits for what. Where an order of switches is given and no way turns from down to up in it,
+ * nobody need ask (depend_turns() looks for such a turn); else each dependency is entered.
+ *
+ * With one lane the dependencies of a LID are read off the tables: every switch sends (its
+ * management port does), so a packet can sit on the link out of each entry and wait for the next
+ * switch's entry. With lanes the packets are followed from their sources, because the lane of a
+ * link depends on how a packet came there; each (link, lane, class) is followed once a LID.
  */
 
 /* The edge by which a switch sends a LID on; FABRIC_NONE where its way ends, well or not. */
@@ -19,43 +21,78 @@ entry_edge(const struct checker *c, struct plan_row *const *rows, uint32_t sw, u
 	return sw == d->sw && out == d->out ? FABRIC_NONE : channels_edge(&c->channels, sw, out);
 }
 
-/* One lane, one set of tables: s->next[] holds all that is needed. */
-void
-depend_single(const struct checker *c, struct scratch *s)
+/* Does the way from switch `a` to its neighbour `b` lead up? */
+static inline bool
+leads_up(const struct checker *c, uint32_t a, uint32_t b)
+{
+	return c->order.place[b] > c->order.place[a];
+}
+
+bool
+depend_turns(const struct checker *c, const struct scratch *s)
 {
 	const uint32_t *to = c->channels.to, *next = s->next;
-	const uint8_t *out = c->channels.out;
 
-	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
-		uint32_t e = next[sw], then = e == FABRIC_NONE ? e : next[to[e]];
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		uint32_t e = next[sw], then;
 
-		if (then != FABRIC_NONE)
-			channels_add(&c->channels, e, 0, out[then], 0);
+		if (e == FABRIC_NONE || leads_up(c, sw, to[e]))
+			continue;
+		then = next[to[e]];
+		if (to[e] == sw || (then != FABRIC_NONE && leads_up(c, to[e], to[then])))
+			return true;
+	}
+	return false;
+}
+
+/* Entries of the LIDs from `first` on; 0 where there is none, and for LIDs that nobody owns. */
+static void
+read_block(const struct checker *c, struct plan_row *const *rows, uint32_t first, uint8_t *sent)
+{
+	const struct plan_lids *l = c->in->lids;
+	bool used[LADDER_LANES];
+
+	for (uint32_t i = 0; i < LADDER_LANES; i++)
+		used[i] = first + i <= l->top && l->dest[first + i].port != FABRIC_NONE &&
+			l->dest[first + i].sw != FABRIC_NONE;
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++, sent += LADDER_LANES)
+		for (uint32_t i = 0; i < LADDER_LANES; i++) {
+			uint8_t out = plan_row_port(rows[sw], first + i);
+
+			sent[i] = used[i] && out <= c->hops[sw].nports ? out : 0;
+		}
+}
+
+/* Packets that leave a switch by its entries `out` meet the entries `then` of the next switches. A
+ * switch where a LID is at home has a port there that leads to no switch: no care is needed. */
+static void
+enter_block(const struct checker *c, uint32_t sw, const uint8_t *out, const uint8_t *then)
+{
+	const uint32_t *edge_at = c->hops[sw].edge_at;
+
+	for (uint32_t i = 0; i < LADDER_LANES; i++) {
+		uint32_t e = edge_at[out[i]];
+
+		if (e != FABRIC_NONE)
+			channels_add(&c->channels, e, 0,
+				     then[(size_t)c->channels.to[e] * LADDER_LANES + i], 0);
 	}
 }
 
-/* One lane, two sets of tables: each switch on the way may have the one or the other. */
-void
-depend_union(const struct checker *c, uint32_t lid)
+/* One lane: every switch sends, by the one tables or by the other. */
+static void
+depend_single(const struct checker *c, struct scratch *s, uint32_t first)
 {
 	struct plan_row *const *sets[2] = { c->in->rows, c->in->also };
+	unsigned n = c->in->also ? 2 : 1;
 
+	for (unsigned k = 0; k < n; k++)
+		read_block(c, sets[k], first, s->sent[k]);
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++)
-		for (unsigned i = 0; i < 2; i++) {
-			uint32_t e, then, to;
-
-			if (i && sets[0][sw] == sets[1][sw])
-				break;
-			e = entry_edge(c, sets[i], sw, lid);
-			if (e == FABRIC_NONE)
-				continue;
-			to = c->channels.to[e];
-			for (unsigned k = 0; k < 2 && (!k || sets[0][to] != sets[1][to]); k++) {
-				then = entry_edge(c, sets[k], to, lid);
-				if (then != FABRIC_NONE)
-					channels_add(&c->channels, e, 0, c->f->edges[then].out, 0);
-			}
-		}
+		for (unsigned k = 0; k < n; k++)
+			for (unsigned m = 0; m < n; m++)
+				enter_block(c, sw, s->sent[k] + (size_t)sw * LADDER_LANES,
+					    s->sent[m]);
 }
 
 static uint8_t
@@ -106,7 +143,7 @@ follow_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t 
 }
 
 /* Lanes: start packets at the switch itself and at each of its channel adapters' ports. */
-void
+static void
 depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 {
 	const struct plan_lanes *l = c->in->lanes;
@@ -135,4 +172,18 @@ depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 		}
 	}
 	follow_lanes(c, s, nwork, lid);
+}
+
+void
+depend_block(const struct checker *c, struct scratch *s, uint32_t first)
+{
+	const struct plan_lids *l = c->in->lids;
+
+	if (c->channels.lanes == 1) {
+		depend_single(c, s, first);
+		return;
+	}
+	for (uint32_t lid = first; lid < first + LADDER_LANES && lid <= l->top; lid++)
+		if (l->dest[lid].port != FABRIC_NONE && l->dest[lid].sw != FABRIC_NONE)
+			depend_lanes(c, s, lid);
 }

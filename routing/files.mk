@@ -5,12 +5,14 @@ routing_src := \
 	routing/check.c \
 	routing/depend.c \
 	routing/engines.c \
+	routing/ladder.c \
 	routing/levels.c \
 	routing/minhop.c \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
 	routing/roots.c \
-	routing/updn.c
+	routing/updn.c \
+	routing/walk.c
 routing_public := routing/check.h routing/engine.h
 routing_pkgs :=

@@ -207,7 +207,8 @@ mix(const struct plan_job *j, struct plan_row **one, struct plan_row **other,
 {
 	struct check_input in = {
 		.fabric = j->plan->fabric, .lids = j->plan->lids, .lanes = j->plan->lanes,
-		.threads = j->threads, .rows = one, .also = other,
+		.threads = j->threads, .rows = one, .also = other, .ranks = j->plan->ranks,
+		.proved = j->plan->proof ? j->plan->rows : NULL,
 	};
 
 	*report = (struct plan_check){0};

@@ -45,6 +45,7 @@ check_run(struct ctl_req *r)
 		.lids = p->lids,
 		.rows = p->rows,
 		.lanes = p->lanes,
+		.ranks = p->ranks,
 	};
 
 	c->verdict = check_routing(&in, &c->report);

@@ -202,6 +202,31 @@ plan_roots_unref(struct plan_roots *r)
 		mem_free(r);
 }
 
+struct plan_proof *
+plan_proof_new(uint16_t top)
+{
+	struct plan_proof *p = mem_zalloc(sizeof(*p) + (top + 1u) * sizeof(p->lid[0]));
+
+	p->refs = 1;
+	p->top = top;
+	return p;
+}
+
+struct plan_proof *
+plan_proof_ref(struct plan_proof *p)
+{
+	if (p)
+		ref(&p->refs);
+	return p;
+}
+
+void
+plan_proof_unref(struct plan_proof *p)
+{
+	if (p && unref(&p->refs))
+		mem_free(p);
+}
+
 struct plan *
 plan_new(const struct fabric *f)
 {
@@ -254,6 +279,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	memcpy(plan->reason, p->reason, sizeof(p->reason));
 	memcpy(plan->note, p->note, sizeof(p->note));
 	plan->check = p->check;
+	plan->proof = plan_proof_ref(p->proof);
 	plan->route_us = p->route_us;
 	plan->check_us = p->check_us;
 	return plan;
@@ -283,6 +309,7 @@ plan_unref(const struct plan *p)
 	mem_free(plan->fixed);
 	mem_free(plan->ranks);
 	plan_roots_unref(plan->roots);
+	plan_proof_unref(plan->proof);
 	fabric_unref(plan->fabric);
 	mem_free(plan);
 }

@@ -75,6 +75,22 @@ struct plan_check {
 	char cycle[1200];		/* the credit loop, link by link, "" if none */
 };
 
+/* Section: what the proof found of each LID, so that a change need not be proved from nothing; made
+ * by the checker of tables that are sound throughout, and of use to nobody else. */
+struct plan_proof_lid {
+	uint32_t hops;			/* of a port's base LID: switches on the ways to its last
+					 * LID, summed over all CA ports that have a LID */
+	uint8_t max_hops;		/* the longest of these ways */
+};
+
+struct plan_proof {
+	uint32_t refs;			/* atomic */
+	uint16_t top;			/* as in plan_lids */
+	uint64_t hops;			/* sum over the pairs that are reached */
+	uint64_t reached;		/* their number */
+	struct plan_proof_lid lid[];	/* 0..top */
+};
+
 struct plan {
 	uint32_t refs;			/* atomic */
 	const struct fabric *fabric;	/* reference held */
@@ -89,6 +105,7 @@ struct plan {
 	char reason[400];		/* why running differs from requested, "" if it does not */
 	char note[400];			/* the engine's remark, \"\" if none */
 	struct plan_check check;	/* of these very rows */
+	struct plan_proof *proof;	/* of them on this snapshot; NULL: none to go on from */
 	int64_t route_us;		/* time that routing took */
 	int64_t check_us;		/* time that the proof took */
 };
@@ -138,6 +155,13 @@ struct plan_roots *
 plan_roots_ref(struct plan_roots *r);	/* NULL is allowed */
 void
 plan_roots_unref(struct plan_roots *r);
+
+struct plan_proof *
+plan_proof_new(uint16_t top);		/* zeroed */
+struct plan_proof *
+plan_proof_ref(struct plan_proof *p);	/* NULL is allowed */
+void
+plan_proof_unref(struct plan_proof *p);
 
 /* An empty plan for a snapshot (rows[] and fixed[] allocated, entries NULL/false). */
 struct plan *

@@ -109,6 +109,7 @@ run_once(const struct engine *engine, const struct engine_input *in, struct engi
 {
 	monotime start = clock_monotonic(), routed;
 	double cpu = cpu_ms(), routed_cpu;
+	struct check_input proved = *check;
 	struct error e = { 0 };
 
 	if (engine->route(in, out, &e)) {
@@ -117,7 +118,9 @@ run_once(const struct engine *engine, const struct engine_input *in, struct engi
 	}
 	routed = clock_monotonic();
 	routed_cpu = cpu_ms();
-	check_routing(check, &r->check);
+	proved.ranks = out->ranks;
+	proved.lanes = out->lanes;
+	check_routing(&proved, &r->check);
 	keep_least(&r->route_ms, (double)(routed - start) / 1e6);
 	keep_least(&r->route_cpu, routed_cpu - cpu);
 	keep_least(&r->check_ms, (double)(clock_monotonic() - routed) / 1e6);

@@ -408,9 +408,20 @@ naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 	naive_closure(n, f->nports);
 }
 
-/* Random tables, or those of minhop, unproved, with a few entries spoilt. */
+/* An order of switches that may help, or not: minhop's, any, or all the same. */
 static void
-random_rows(const struct fabric *f, const struct plan_lids *l, struct plan_row **rows)
+random_ranks(const struct fabric *f, const uint8_t *made, uint8_t *ranks)
+{
+	uint32_t kind = any(4), most = 1 + any(8);
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		ranks[sw] = kind < 2 ? made[sw] : (uint8_t)any(most);
+}
+
+/* Random tables, or those of minhop or updn, unproved, with a few entries spoilt. */
+static void
+random_rows(const struct fabric *f, const struct plan_lids *l, struct plan_row **rows,
+	    uint8_t *ranks)
 {
 	struct engine_options o = { .threads = 1 };
 	struct engine_input in = { .fabric = f, .lids = l, .options = &o };
@@ -419,8 +430,10 @@ random_rows(const struct fabric *f, const struct plan_lids *l, struct plan_row *
 	uint32_t spoil = any(4);
 
 	memset(rows, 0, 8 * sizeof(*rows));
-	assert_int_equal(engine_find("minhop")->route(&in, &out, &e), 0);
+	assert_int_equal(engine_find(any(2) ? "minhop" : "updn")->route(&in, &out, &e), 0);
+	random_ranks(f, out.ranks, ranks);
 	mem_free(out.ranks);
+	plan_roots_unref(out.roots);
 	if (spoil == 3)
 		spoil = 1000;
 	for (uint32_t i = 0; i < spoil; i++) {
@@ -430,44 +443,147 @@ random_rows(const struct fabric *f, const struct plan_lids *l, struct plan_row *
 	}
 }
 
+/* What the naive proof finds, the proof finds. */
+static void
+assert_same(const struct plan_check *r, const struct plan_check *n, int rc)
+{
+	assert_int_equal(r->pairs, n->pairs);
+	assert_int_equal(r->cut_off, n->cut_off);
+	assert_int_equal(r->unreachable, n->unreachable);
+	assert_int_equal(r->holes, n->holes);
+	assert_int_equal(r->loops, n->loops);
+	assert_int_equal(r->misdelivered, n->misdelivered);
+	assert_int_equal(r->max_hops, n->max_hops);
+	assert_true(r->mean_hops - n->mean_hops < 1e-9);
+	assert_true(n->mean_hops - r->mean_hops < 1e-9);
+	assert_int_equal(r->credit_loops, n->credit_loops);
+	assert_int_equal(rc == 0, !(n->holes || n->loops || n->misdelivered || n->unreachable ||
+				    n->credit_loops));
+}
+
+/* Lanes that do not differ change nothing but the way in which the graph is made. */
+static int
+no_lanes(struct check_input *in, struct plan_check *r)
+{
+	struct plan_lanes lanes = { .refs = 1, .classes = 1, .lanes = 2, .lane = lane_zero };
+
+	in->lanes = any(2) ? &lanes : NULL;
+	return check_routing(in, r);
+}
+
+static void
+rows_free(const struct fabric *f, struct plan_row **rows)
+{
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		plan_row_unref(rows[sw]);
+}
+
 static void
 test_random(void **state)
 {
 	static struct naive n;
-	unsigned loops = 0, sound = 0;
+	unsigned faulty = 0, sound = 0;
 
 	(void)state;
-	for (seed = 1; seed != 0 && loops + sound < 3000;) {
+	for (seed = 1; seed != 0 && faulty + sound < 10000;) {
 		struct fabric *f = random_fabric();
 		struct plan_lids *l = help_lids(f, 0);
 		struct plan_row *rows[8];
 		struct plan_check r;
+		uint8_t ranks[8];
+		struct check_input in = { .fabric = f, .lids = l, .rows = rows,
+					  .threads = 1 + any(2) };
 		int rc;
 
-		random_rows(f, l, rows);
+		random_rows(f, l, rows, ranks);
 		naive_check(&n, f, l, rows);
-		rc = check_routing(&(struct check_input){ .fabric = f, .lids = l, .rows = rows,
-							  .threads = 1 + any(2) }, &r);
-		assert_int_equal(r.pairs, n.r.pairs);
-		assert_int_equal(r.cut_off, n.r.cut_off);
-		assert_int_equal(r.unreachable, n.r.unreachable);
-		assert_int_equal(r.holes, n.r.holes);
-		assert_int_equal(r.loops, n.r.loops);
-		assert_int_equal(r.misdelivered, n.r.misdelivered);
-		assert_int_equal(r.max_hops, n.r.max_hops);
-		assert_true(r.mean_hops - n.r.mean_hops < 1e-9);
-		assert_true(n.r.mean_hops - r.mean_hops < 1e-9);
-		assert_int_equal(r.credit_loops, n.r.credit_loops);
-		assert_int_equal(rc == 0, !(n.r.holes || n.r.loops || n.r.misdelivered ||
-					    n.r.unreachable || n.r.credit_loops));
-		loops += rc != 0;
+		in.ranks = any(3) ? ranks : NULL;
+		rc = any(2) ? check_routing(&in, &r) : no_lanes(&in, &r);
+		assert_same(&r, &n.r, rc);
+		faulty += rc != 0;
 		sound += rc == 0;
-		for (uint32_t sw = 0; sw < f->nswitches; sw++)
-			plan_row_unref(rows[sw]);
+		rows_free(f, rows);
 		plan_lids_unref(l);
 		fabric_unref(f);
 	}
-	assert_true(loops > 300 && sound > 300);
+	assert_true(faulty > 1000 && sound > 1000);
+}
+
+/* The port to which a switch sends a LID, FABRIC_NONE where none leads on. */
+static uint32_t
+naive_next(const struct fabric *f, const struct plan_lids *l, const struct plan_row *row,
+	   uint32_t sw, uint32_t lid)
+{
+	uint8_t out = row->port[lid];
+
+	if (out == 0 || out > 6 || !leads_to_switch(f, sw, out) ||
+	    (l->dest[lid].sw == sw && l->dest[lid].out == out))
+		return FABRIC_NONE;
+	return f->nodes[f->switches[sw]].first_port + out;
+}
+
+/* Any mixture of two sets of tables. */
+static void
+naive_union(struct naive *n, const struct fabric *f, const struct plan_lids *l,
+	    struct plan_row **one, struct plan_row **other)
+{
+	struct plan_row **sets[2] = { one, other };
+
+	memset(n, 0, sizeof(*n));
+	for (uint32_t lid = 1; lid <= l->top; lid++)
+		for (uint32_t i = 0; i < 4 * f->nswitches; i++) {
+			uint32_t sw = i / 4, to, then, next;
+
+			next = naive_next(f, l, sets[i & 1][sw], sw, lid);
+			if (next == FABRIC_NONE)
+				continue;
+			to = f->nodes[f->ports[f->ports[next].peer].node].sw;
+			then = naive_next(f, l, sets[i >> 1 & 1][to], to, lid);
+			if (then != FABRIC_NONE)
+				n->wait[next][then] = true;
+		}
+	naive_closure(n, f->nports);
+}
+
+static void
+test_random_union(void **state)
+{
+	static struct naive n;
+	unsigned bad = 0, good = 0;
+
+	(void)state;
+	for (seed = 77; bad + good < 6000;) {
+		struct fabric *f = random_fabric();
+		struct plan_lids *l = help_lids(f, 0);
+		struct plan_row *rows[8], *also[8];
+		struct plan_check r;
+		uint8_t ranks[8];
+		struct check_input in = { .fabric = f, .lids = l, .rows = rows, .also = also,
+					  .threads = 1 + any(2) };
+		int rc;
+
+		random_rows(f, l, also, ranks);
+		random_rows(f, l, rows, ranks);
+		for (uint32_t sw = 0; sw < f->nswitches; sw++)
+			if (any(2)) {
+				plan_row_unref(also[sw]);
+				also[sw] = plan_row_ref(rows[sw]);
+			}
+		naive_union(&n, f, l, rows, also);
+		in.ranks = any(3) ? ranks : NULL;
+		rc = check_union(&in, &r);
+		assert_int_equal(r.credit_loops, n.r.credit_loops);
+		assert_int_equal(rc, n.r.credit_loops ? ERR_REFUSED : 0);
+		check_routing(&in, &r);
+		assert_int_equal(r.credit_loops, n.r.credit_loops);
+		bad += rc != 0;
+		good += rc == 0;
+		rows_free(f, rows);
+		rows_free(f, also);
+		plan_lids_unref(l);
+		fabric_unref(f);
+	}
+	assert_true(bad > 500 && good > 500);
 }
 
 /* Two switches with two cables, two hosts each. */
@@ -525,7 +641,8 @@ main(void)
 		cmocka_unit_test(test_good), cmocka_unit_test(test_credit_loop),
 		cmocka_unit_test(test_faults), cmocka_unit_test(test_union),
 		cmocka_unit_test(test_lanes), cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_quality),
+		cmocka_unit_test(test_random), cmocka_unit_test(test_random_union),
+		cmocka_unit_test(test_quality),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef ROUTING_DEPEND_H
-#define ROUTING_DEPEND_H
+#ifndef ROUTING_CHECKER_H
+#define ROUTING_CHECKER_H
 
 #include "routing/channels.h"
+#include "routing/ladder.h"
 
-/* Between check.c, which walks the tables, and depend.c, which enters what waits for what. */
+/*
+ * Between check.c, which runs the proof, ladder.c, which finds what is sound, walk.c, which looks
+ * at the rest one LID at a time, and depend.c, which enters what waits for what where the order of
+ * switches does not settle it.
+ */
+#define CHECKER_BLOCK 64u	/* LIDs whose entries walk.c gathers at a time */
+
 enum fate {
 	UNKNOWN,
 	WALKING,	/* on the way that is followed just now */
@@ -35,7 +42,7 @@ struct scratch {
 	uint16_t *hops;		/* by switch: switches on the way, itself included */
 	uint32_t *next;		/* by switch: edge taken, FABRIC_NONE */
 	uint32_t *stack;	/* switches on the way followed */
-	uint8_t *columns;	/* entries of BLOCK LIDs: by LID, then switch */
+	uint8_t *columns;	/* entries of CHECKER_BLOCK LIDs: by LID, then switch */
 	uint32_t block;		/* first of these LIDs; none: above all LIDs */
 	uint8_t *lost;		/* by switch: some LID of the present port does not arrive */
 	uint16_t *reach;	/* by switch: links to the present LID, LEVELS_FAR: out of reach */
@@ -45,6 +52,10 @@ struct scratch {
 	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
 	uint64_t *work;		/* states to follow; lanes only */
 	uint32_t walk;		/* number of the present walk */
+	bool walked;		/* some LID was walked by itself */
+	bool turns;		/* some way turns from down to up in the order of switches */
+	struct ladder_block ladder;	/* LIDs that are done side by side */
+	uint8_t *sent[2];	/* entries of such LIDs, by switch; graph only */
 };
 
 /* A switch as the walk needs it. */
@@ -63,24 +74,43 @@ struct checker {
 	uint32_t *part;			/* by switch: connected component */
 	uint32_t *sources;		/* by switch: CA ports on it that have a LID */
 	uint32_t *part_sources;		/* by component: the sum of that */
-	uint32_t *dests;		/* port indices with a LID, by LID */
-	uint32_t ndests;		/* their number */
 	uint32_t nsources;		/* CA ports that have a LID */
+	uint32_t nparts;		/* connected components */
 	unsigned classes;		/* path classes */
+	struct ladder order;		/* of switches, if `ordered` */
+	struct ladder_query query;	/* in->rows and whose ways count, for the ladder */
+	struct ladder_table *also;	/* in->also; NULL if there are none or both are the same */
+	bool ordered;			/* an order of switches is there */
+	struct plan_proof *proof;	/* to be filled by LID; NULL */
 	bool any_silent;		/* there are silent switches */
 	struct scratch *scratch;	/* by thread */
 	unsigned threads;		/* resolved number */
 };
 
-/* Enter the dependencies of the packets to one LID. One lane, one set of tables: s->next[] holds
- * where all switches send it. */
+/* Prepare, as far as one needs it: checker_free() in any case. */
 void
-depend_single(const struct checker *c, struct scratch *s);
-/* One lane, two sets of tables: each switch on the way may have the one or the other. */
+checker_init(struct checker *c, const struct check_input *in);
 void
-depend_union(const struct checker *c, uint32_t lid);
-/* Several lanes, one or two sets of tables. */
+checker_free(struct checker *c);
+
+/* Walk all LIDs of a port one by one: its tally, and s->turns if a way does. */
 void
-depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid);
+walk_port(const struct checker *c, struct scratch *s, uint32_t port);
+/* Count a destination port whose LIDs are all sound: sum and longest of the ways to the last. */
+void
+walk_count(const struct checker *c, struct tally *t, uint32_t port, uint32_t hops, uint32_t max);
+/* A port that hangs on no switch: only the other end of its cable reaches it. */
+void
+walk_alone(const struct checker *c, struct tally *t, uint32_t port);
+void
+walk_note(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate);
+
+/* Enter what packets to LIDs from `first` on (LADDER_LANES of them) wait for, of one or two sets of
+ * tables: into one lane, or into those of in->lanes. */
+void
+depend_block(const struct checker *c, struct scratch *s, uint32_t first);
+/* Does a way to this LID, which s->next[] holds, turn from down to up in c->order? */
+bool
+depend_turns(const struct checker *c, const struct scratch *s);
 
 #endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/checker.h"
+#include <string.h>
+#include "routing/levels.h"
+
+/*
+ * One LID at a time, exactly: where the way of each switch ends, and whose fault it is if that is
+ * not at its owner.
+ *
+ * What cables join, tables must join. A silent switch (FABRIC_NODE_SILENT) joins only what the
+ * table that it is known to hold joins, because nobody can change it: what is missing there is
+ * counted as cut off, not as a fault of the routing.
+ */
+#define LEAP_ROUNDS 7u	/* each at least doubles how far is seen */
+
+/* Follow one switch's way until it ends or meets a known one, then tell all on it. */
+static void
+follow(const struct checker *c, struct scratch *s, uint32_t sw)
+{
+	const uint32_t *to = c->channels.to, *next = s->next;
+	uint32_t len = 0;
+	enum fate fate;
+
+	while (s->fate[sw] == UNKNOWN) {
+		s->fate[sw] = WALKING;
+		s->stack[len++] = sw;
+		sw = to[next[sw]];
+	}
+	fate = s->fate[sw] == WALKING ? LOOPS : s->fate[sw];
+	while (len) {
+		uint32_t at = s->stack[--len];
+
+		s->fate[at] = (uint8_t)fate;
+		s->hops[at] = (uint16_t)(s->hops[sw] + 1);
+		sw = at;
+	}
+}
+
+void
+walk_note(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate)
+{
+	if (t->fault_lid && (t->fault_lid < lid || (t->fault_lid == lid && t->fault_sw <= sw)))
+		return;
+	t->fault_lid = lid;
+	t->fault_sw = sw;
+	t->fault = fate;
+}
+
+/* Rows are far apart in memory: they are visited once for many LIDs. Returns the LID's column. */
+static const uint8_t *
+read_column(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	uint32_t n = c->f->nswitches, first = lid / CHECKER_BLOCK * CHECKER_BLOCK;
+
+	if (s->block != first) {
+		s->block = first;
+		for (uint32_t sw = 0; sw < n; sw++) {
+			const struct plan_row *row = c->in->rows[sw];
+			uint32_t len = row && row->len > first ? row->len - first : 0;
+			uint8_t *column = &s->columns[sw];
+
+			for (uint32_t i = 0; i < CHECKER_BLOCK; i++, column += n)
+				*column = i < len ? row->port[first + i] : LFT_NO_PORT;
+		}
+	}
+	return &s->columns[(size_t)(lid - first) * n];
+}
+
+/* Where all switches send a LID: next[], and fate[] where that ends a way. False if one ends
+ * anywhere but at its owner. */
+static bool
+read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	const struct plan_dest *d = &c->in->lids->dest[lid];
+	const uint8_t *column = read_column(c, s, lid);
+	const struct hop *hops = c->hops;
+	uint32_t *next = s->next, ends = 0;
+	uint8_t *fates = s->fate;
+
+	for (uint32_t sw = 0, n = c->f->nswitches; sw < n; sw++) {
+		uint8_t out = column[sw];
+		uint32_t e = out <= hops[sw].nports ? hops[sw].edge_at[out] : FABRIC_NONE;
+
+		next[sw] = e;
+		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
+		ends += e == FABRIC_NONE;
+	}
+	if (column[d->sw] != d->out)
+		return false;
+	ends -= next[d->sw] == FABRIC_NONE;
+	next[d->sw] = FABRIC_NONE;
+	fates[d->sw] = ARRIVES;
+	return ends == 0;
+}
+
+/*
+ * The usual case, in which all ways arrive: each switch leaps over ever more of its way (pointer
+ * jumping, Wyllie 1979), hops[] counting what lies between it and where it looks. False if some
+ * have not arrived after LEAP_ROUNDS: the way is very long, or a circle.
+ */
+static bool
+leap(const struct checker *c, struct scratch *s, uint32_t home)
+{
+	const uint32_t *to = c->channels.to, *next = s->next;
+	uint32_t *at = s->stack, n = c->f->nswitches, away = 1;
+	uint16_t *hops = s->hops;
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		at[sw] = sw == home ? home : to[next[sw]];
+		hops[sw] = sw != home;
+	}
+	for (unsigned round = 0; away && round < LEAP_ROUNDS; round++) {
+		away = 0;
+		for (uint32_t sw = 0; sw < n; sw++) {
+			uint32_t there = at[sw];
+
+			hops[sw] = (uint16_t)(hops[sw] + hops[there]);
+			at[sw] = at[there];
+			away |= at[there] ^ home;
+		}
+	}
+	for (uint32_t sw = 0; !away && sw < n; sw++)
+		hops[sw]++;
+	return !away;
+}
+
+/* Switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
+ * their tables. */
+static void
+find_near(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	uint32_t home = c->in->lids->dest[lid].sw, n = c->f->nswitches;
+	const uint8_t *column = read_column(c, s, lid);
+
+	for (uint32_t sw = 0; sw < n; sw++) {
+		s->reach[sw] = LEVELS_FAR;
+		s->exits[sw] = !c->hops[sw].silent ? LEVELS_FREE :
+			column[sw] ? column[sw] : LFT_NO_PORT;
+	}
+	if (!c->hops[home].silent || s->fate[home] == ARRIVES) {
+		s->reach[home] = 0;
+		levels_reach(c->f, s->exits, s->reach, &home, 1, s->stack, s->queue);
+	}
+	for (uint32_t sw = 0; sw < n; sw++)
+		s->apart[sw] |= s->reach[sw] == LEVELS_FAR;
+}
+
+/* Could a packet get from the switch to the present LID, whose home is in `part`? */
+static inline bool
+is_near(const struct checker *c, const struct scratch *s, uint32_t sw, uint32_t part)
+{
+	return c->any_silent ? s->reach[sw] != LEVELS_FAR : c->hops[sw].part == part;
+}
+
+/* Count the faults of entries: holes and wrong exits. */
+static void
+judge_entries(const struct checker *c, struct scratch *s, uint32_t lid, uint32_t part)
+{
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		enum fate fate = s->fate[sw];
+
+		if ((fate != HOLE && fate != WRONG) || !is_near(c, s, sw, part))
+			continue;
+		s->hops[sw] = 1;
+		s->sum.holes += fate == HOLE;
+		s->sum.misdelivered += fate == WRONG;
+		walk_note(&s->sum, lid, sw, fate);
+	}
+}
+
+/* Ways of all switches to one LID; faults are counted. */
+static void
+walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	uint32_t home = c->in->lids->dest[lid].sw, part = c->part[home];
+
+	if (read_lid(c, s, lid) && !c->any_silent && leap(c, s, home))
+		return;
+	s->hops[home] = 1;
+	if (c->any_silent)
+		find_near(c, s, lid);
+	judge_entries(c, s, lid, part);
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		if (s->fate[sw] == UNKNOWN)
+			follow(c, s, sw);
+		if (s->fate[sw] == ARRIVES)
+			continue;
+		s->lost[sw] = 1;
+		/* Nothing can be done about silent switches that send in a circle by themselves. */
+		if (s->fate[sw] == LOOPS && !c->hops[sw].silent) {
+			s->sum.loops++;
+			walk_note(&s->sum, lid, sw, LOOPS);
+		}
+	}
+}
+
+/* Pairs of hosts whose destination is this port. */
+static void
+count_pairs(const struct checker *c, struct scratch *s, uint32_t port)
+{
+	const struct plan_dest *d = &c->in->lids->dest[c->in->lids->base[port]];
+	struct tally *t = &s->sum;
+
+	if (d->out == 0)
+		return;
+	t->cut_off += c->nsources - c->part_sources[c->part[d->sw]];
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		uint64_t n = c->sources[sw] - (sw == d->sw);
+
+		if (!n || c->part[sw] != c->part[d->sw])
+			continue;
+		if (c->any_silent && s->apart[sw]) {
+			t->cut_off += n;
+			continue;
+		}
+		if (s->lost[sw]) {
+			t->unreachable += n;
+			continue;
+		}
+		t->reached += n;
+		t->hops += n * s->hops[sw];
+		if (s->hops[sw] > t->max_hops)
+			t->max_hops = s->hops[sw];
+	}
+}
+
+void
+walk_alone(const struct checker *c, struct tally *t, uint32_t port)
+{
+	uint32_t peer = c->f->ports[port].peer;
+	bool pair = peer != FABRIC_NONE && peer != port && c->in->lids->base[peer];
+
+	t->reached += pair;
+	t->cut_off += c->nsources - 1 - pair;
+}
+
+void
+walk_count(const struct checker *c, struct tally *t, uint32_t port, uint32_t hops, uint32_t max)
+{
+	const struct plan_dest *d = &c->in->lids->dest[c->in->lids->base[port]];
+	uint32_t near = c->part_sources[c->part[d->sw]];
+
+	if (d->out == 0)
+		return;
+	/* The port itself is among the sources, one switch away. */
+	t->cut_off += c->nsources - near;
+	t->reached += near - 1;
+	t->hops += hops - 1;
+	if (near > 1 && max > t->max_hops)
+		t->max_hops = max;
+}
+
+void
+walk_port(const struct checker *c, struct scratch *s, uint32_t port)
+{
+	const struct plan_lids *lids = c->in->lids;
+	uint32_t base = lids->base[port];
+
+	memset(s->lost, 0, c->f->nswitches);
+	memset(s->apart, 0, c->f->nswitches);
+	for (uint32_t lid = base; lid < base + (1u << (lids->lmc[port] & 7)); lid++) {
+		if (lid > lids->top || lids->dest[lid].port != port)
+			continue;
+		walk_lid(c, s, lid);
+		s->turns = s->turns || (c->ordered && depend_turns(c, s));
+	}
+	count_pairs(c, s, port);
+}
