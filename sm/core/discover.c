@@ -221,6 +221,75 @@ ask_neighbours(struct subnet *s, struct device *d)
 			sweep_want_port(s, live_peer(&d->ports[n]));
 }
 
+void
+sweep_ask_along(struct subnet *s, const struct device *d, unsigned cables)
+{
+	struct device *at = s->topo.own;
+
+	for (unsigned i = 1; at && at != d && i <= d->hops; i++) {
+		struct live_port *p;
+
+		if (d->path[i] > at->info.num_ports)
+			return;
+		p = &at->ports[d->path[i]];
+		if (i + cables > d->hops && sweep_may_probe(s, p))
+			sweep_want_port(s, p);
+		at = p->peer;
+	}
+}
+
+/* Either it is slow, or a cable went that nobody has told of. */
+void
+sweep_late(struct subnet *s, struct agent *a)
+{
+	struct device *d = list_entry(a, struct device, agent);
+
+	if (a->kind != AGENT_DEVICE || s->sweep.kind == SWEEP_HEAVY || d->silent)
+		return;
+	if (d->info.node_type == NODE_SWITCH)
+		sweep_ask_along(s, d, d->hops);
+	ask_neighbours(s, d);
+}
+
+/* One that still sees it, as far as is known. */
+static void
+ask_a_neighbour(struct subnet *s, struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		struct live_port *peer = live_peer(&d->ports[n]);
+
+		if (!peer || !sweep_may_probe(s, peer) || peer->device->silent || peer->device == d)
+			continue;
+		sweep_want_port(s, peer);
+		return;
+	}
+}
+
+/* A neighbour sees it no more. It is asked itself; but perhaps it is gone, and not the cable: then
+ * another neighbour does not see it either, and when a second one says so all of them are asked. */
+static void
+lost_cable_of(struct subnet *s, struct live_port *peer)
+{
+	struct device *d = peer->device;
+
+	if (!has_cables(d) && d != s->topo.own) {
+		/* Nothing leads to it any more: what it was asked will not be answered. */
+		transact_cancel(s->transact, &d->agent.target);
+	} else if (d->info.node_type == NODE_SWITCH) {
+		sweep_want_port(s, peer);
+		if (d->cut_sweep == s->sweep.id)
+			ask_neighbours(s, d);
+		else
+			ask_a_neighbour(s, d);
+		d->cut_sweep = s->sweep.id;
+	} else {
+		/* A host is not asked through the port that has lost its cable. */
+		bits_clear(&d->read, peer->number);
+		bits_clear(&d->pkeys, peer->number);
+		bits_clear(&d->sminfo, peer->number);
+	}
+}
+
 static void
 port_down(struct subnet *s, struct live_port *p)
 {
@@ -234,11 +303,7 @@ port_down(struct subnet *s, struct live_port *p)
 		return;
 	topo_unlink(&s->topo, p);
 	s->sweep.changed = true;
-	/* Nothing leads to it any more: what it was asked will not be answered. */
-	if (!has_cables(peer->device) && peer->device != s->topo.own)
-		transact_cancel(s->transact, &peer->device->agent.target);
-	else if (peer->device->info.node_type == NODE_SWITCH)
-		sweep_want_port(s, peer);
+	lost_cable_of(s, peer);
 }
 
 static void
@@ -392,6 +457,9 @@ device_lost(struct subnet *s, struct device *d, const struct transact_result *re
 {
 	unsigned n = res->attr_mod & 0xff;
 
+	/* A host's cable went, and with it the only way to that port; others have theirs. */
+	if (res->error == ERR_CLOSED && d->info.node_type != NODE_SWITCH && has_cables(d))
+		return;
 	switch (res->attr_id) {
 	case ATTR_SWITCH_INFO:
 		if (res->method == MAD_SET)

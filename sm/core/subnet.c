@@ -21,7 +21,7 @@
 #include "sm/core/planner.h"
 #include "sm/core/subnet_i.h"
 
-#define SETTLE MSEC(10)			/* events of one instant become one sweep */
+#define SETTLE MSEC(2)			/* events of one instant become one sweep */
 #define PORT_DOWN_POLL SEC(1)
 #define RETRY_FIRST MSEC(500)
 #define RETRY_MAX SEC(60)
@@ -102,12 +102,17 @@ subnet_not_up(struct subnet *s, const char *fmt, ...)
  * The transaction engine's questions, handed to the stage that runs.
  */
 bool
-subnet_address(struct subnet *s, const struct device *d, unsigned port, struct transact_request *r)
+subnet_address(struct subnet *s, struct device *d, unsigned port, struct transact_request *r)
 {
-	int hops = d ? topo_path(&s->topo, d, port, s->scratch_path) : 0;
+	int hops = 0;
 
+	if (d && !topo_mend_path(&s->topo, d, port))
+		return false;
+	if (d)
+		hops = topo_path(&s->topo, d, port, s->scratch_path);
 	if (hops < 0)
 		return false;
+	r->port = (uint8_t)port;
 	r->path = s->scratch_path;
 	r->hops = (uint8_t)hops;
 	r->m_key = s->conf->m_key;
@@ -139,6 +144,55 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 	}
 }
 
+/* A request is under way to port `port` of the device behind path[], or one hop past it. */
+static enum transact_way
+on_route(void *arg, struct transact_target *t, uint8_t port, uint8_t path[SMP_MAX_HOPS + 1],
+	 uint8_t *hops)
+{
+	struct subnet *s = arg;
+	struct agent *a = agent_of(t);
+	bool probe = a->kind == AGENT_PROBE;
+	struct device *d;
+	int len;
+
+	if (a->kind == AGENT_OWN)
+		return TRANSACT_KEEP;
+	d = probe ? list_entry(a, struct live_port, probe)->device :
+		    list_entry(a, struct device, agent);
+	if (topo_path_leads(&s->topo, d, path, *hops - probe))
+		return TRANSACT_KEEP;
+	if (!topo_mend_path(&s->topo, d, port))
+		return TRANSACT_LOST;
+	len = topo_path(&s->topo, d, port, path);
+	if (len < 0 || len + probe > SMP_MAX_HOPS)
+		return TRANSACT_LOST;
+	if (probe)
+		path[++len] = port;
+	else
+		d->tried_path = topo_path_hash(d);
+	*hops = (uint8_t)len;
+	return TRANSACT_AGAIN;
+}
+
+/* The stage has learnt that cables are gone: what was sent across them is sent another way. */
+static void
+follow_cables(struct subnet *s)
+{
+	if (s->routes_version == s->topo.path_version)
+		return;
+	s->routes_version = s->topo.path_version;
+	transact_reroute(s->transact);
+}
+
+static void
+on_late(void *arg, struct transact_target *t)
+{
+	struct subnet *s = arg;
+
+	if (s->stage == SUBNET_SWEEP && !s->ending)
+		sweep_late(s, agent_of(t));
+}
+
 static void
 on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 {
@@ -158,6 +212,7 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 		if (agent_of(t)->kind == AGENT_DEVICE)
 			list_entry(agent_of(t), struct device, agent)->inflight = 0;
 	}
+	follow_cables(s);
 }
 
 static void
@@ -224,7 +279,12 @@ subnet_want_sweep(struct subnet *s, enum sweep_kind kind)
 void
 subnet_want_device(struct subnet *s, uint64_t node_guid)
 {
+	struct device *d;
+
 	if (s->role != ROLE_MASTER)
+		return;
+	d = s->stage == SUBNET_SWEEP ? topo_find(&s->topo, node_guid) : NULL;
+	if (d && sweep_include(s, d))
 		return;
 	map_set(&s->dirty, node_guid, 0);
 	subnet_want_sweep(s, SWEEP_PARTIAL);
@@ -570,7 +630,7 @@ make_transact(struct subnet *s)
 	};
 	struct transact_ops ops = {
 		.next = on_next, .done = on_done, .idle = on_idle, .request = notice_request,
-		.arg = s,
+		.route = on_route, .late = on_late, .arg = s,
 	};
 
 	s->transact = transact_new(s->env.loop, s->port, &o, &ops);

@@ -180,6 +180,7 @@ struct subnet {
 	struct port *port;
 	struct transact *transact;
 	struct topo topo;
+	uint32_t routes_version;	/* topo.path_version that requests under way keep to */
 	struct agent own;		/* asks our own node who it is */
 	bool own_wanted;		/* and has to */
 	uint8_t scratch_path[SMP_MAX_HOPS + 1];	/* route of the request being made */
@@ -285,7 +286,7 @@ void
 subnet_push_done(struct subnet *s);
 /* Fill the addressing of a request to a device through its port; false if no route is known. */
 bool
-subnet_address(struct subnet *s, const struct device *d, unsigned port, struct transact_request *r);
+subnet_address(struct subnet *s, struct device *d, unsigned port, struct transact_request *r);
 
 /* reroute.c */
 /* The stage that the command waited for has ended. */
@@ -311,6 +312,12 @@ sweep_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 /* Nothing is under way any more: second round, or the end. */
 void
 sweep_idle(struct subnet *s);
+/* Something has changed at a device: the present sweep reads it. False if it must be the next. */
+bool
+sweep_include(struct subnet *s, struct device *d);
+/* A request to it is not answered as fast as others are. */
+void
+sweep_late(struct subnet *s, struct agent *a);
 void
 sweep_tick(void *subnet);
 

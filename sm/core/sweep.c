@@ -425,6 +425,38 @@ start_retries(struct subnet *s, struct device *d)
 			sweep_probe(s, &d->ports[n]);
 }
 
+/* Somebody says that something has changed there: read it all. */
+static void
+want_changed(struct subnet *s, struct device *d)
+{
+	d->want_desc = true;
+	if (d->info.node_type == NODE_SWITCH) {
+		d->want_switch_info = d->wait_switch_info = true;
+		d->dirty = true;
+		/* Perhaps it is the very cable over which it is about to be asked. */
+		sweep_ask_along(s, d, 1);
+	} else {
+		for (unsigned n = 1; n <= d->info.num_ports; n++)
+			if (d->ports[n].peer)
+				bits_set(&d->read, n);
+	}
+	sweep_device_ready(s, d);
+}
+
+bool
+sweep_include(struct subnet *s, struct device *d)
+{
+	/* What was asked before the change does not tell of it. */
+	if (s->sweep.kind != SWEEP_PARTIAL || d->silent || d->busy || !d->complete ||
+	    d->info.node_type != NODE_SWITCH || d->info_sweep == s->sweep.id)
+		return false;
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].asked_sweep == s->sweep.id)
+			return false;
+	want_changed(s, d);
+	return true;
+}
+
 static void
 start_device(struct subnet *s, struct device *d)
 {
@@ -445,16 +477,10 @@ start_device(struct subnet *s, struct device *d)
 	/* Who sends a trap lives. */
 	if (d->silent && !dirty && loop_now(s->env.loop) < d->retry_after)
 		return;
-	if (is_switch && (dirty || s->sweep.kind == SWEEP_LIGHT)) {
+	if (dirty && (is_switch || !d->silent)) {
+		want_changed(s, d);
+	} else if (is_switch && s->sweep.kind == SWEEP_LIGHT) {
 		d->want_switch_info = d->wait_switch_info = true;
-		d->dirty |= dirty;
-		d->want_desc = dirty;
-		sweep_device_ready(s, d);
-	} else if (dirty && !d->silent) {
-		d->want_desc = true;
-		for (unsigned n = 1; n <= d->info.num_ports; n++)
-			if (d->ports[n].peer)
-				bits_set(&d->read, n);
 		sweep_device_ready(s, d);
 	}
 	if (s->sweep.kind == SWEEP_LIGHT)

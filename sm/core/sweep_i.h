@@ -52,6 +52,9 @@ sweep_same_device(const struct device *d, const struct nodeinfo *ni)
 }
 
 /* discover.c */
+/* Do the last so many cables on the way to a switch still see each other? */
+void
+sweep_ask_along(struct subnet *s, const struct device *d, unsigned cables);
 /* This is behind port p. */
 void
 sweep_found(struct subnet *s, struct live_port *p, const struct nodeinfo *ni);

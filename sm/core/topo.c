@@ -230,21 +230,30 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 		t->watch.link(t->watch.arg, a, b, true);
 }
 
+/* Whose path leads to a port: a CA does not forward, so each of its ports is reached through its
+ * own cable. NULL: nobody's. */
+static struct device *
+path_owner(const struct topo *t, struct device *d, unsigned number)
+{
+	struct device *via = d;
+
+	if (d->info.node_type != NODE_SWITCH && !(d == t->own && number == t->own_port)) {
+		via = number > d->info.num_ports ? NULL : d->ports[number].peer;
+		if (via && via->info.node_type != NODE_SWITCH && via != t->own)
+			return NULL;
+	}
+	return via;
+}
+
 int
 topo_path(const struct topo *t, const struct device *d, unsigned number,
 	  uint8_t path[SMP_MAX_HOPS + 1])
 {
-	const struct device *via = d;
+	const struct device *via = path_owner(t, (struct device *)(uintptr_t)d, number);
 	int hops;
 
-	/* A CA does not forward: each of its ports is reached through its own cable. */
-	if (d->info.node_type != NODE_SWITCH && !(d == t->own && number == t->own_port)) {
-		if (number > d->info.num_ports || !d->ports[number].peer)
-			return -1;
-		via = d->ports[number].peer;
-		if (via->info.node_type != NODE_SWITCH && via != t->own)
-			return -1;
-	}
+	if (!via)
+		return -1;
 	hops = via->hops;
 	memcpy(path, via->path, (size_t)hops + 1);
 	if (via == d)
@@ -313,6 +322,7 @@ void
 topo_make_paths(struct topo *t, uint32_t mark)
 {
 	topo_walk(t, mark, true);
+	t->walk_version = t->path_version;
 }
 
 void
@@ -351,6 +361,50 @@ topo_other_path(struct topo *t, struct device *d)
 		return path_extend(t, via, p->peer_number, d);
 	}
 	return false;
+}
+
+bool
+topo_path_leads(const struct topo *t, const struct device *d, const uint8_t *path, unsigned hops)
+{
+	const struct device *at = t->own;
+
+	for (unsigned i = 1; at && i <= hops; i++)
+		at = path[i] <= at->info.num_ports ? at->ports[path[i]].peer : NULL;
+	return at == d;
+}
+
+/* Over the nearest neighbour whose own path is in order and does not lead through the device. */
+static bool
+path_over_neighbour(struct topo *t, struct device *d)
+{
+	const struct live_port *best = NULL;
+
+	for (unsigned n = 1; n <= d->info.num_ports; n++) {
+		const struct live_port *p = &d->ports[n];
+		const struct device *via = p->peer;
+
+		if (!via || via == d || !may_forward(t, via, false) ||
+		    (best && best->peer->hops <= via->hops) ||
+		    !topo_path_leads(t, via, via->path, via->hops) ||
+		    (via->hops > d->hops && !memcmp(via->path + 1, d->path + 1, d->hops)))
+			continue;
+		best = p;
+	}
+	return best && path_extend(t, best->peer, best->peer_number, d);
+}
+
+bool
+topo_mend_path(struct topo *t, struct device *d, unsigned number)
+{
+	struct device *via = path_owner(t, d, number);
+
+	if (!via || via->path_version == t->path_version)
+		return via != NULL;
+	if (topo_path_leads(t, via, via->path, via->hops))
+		via->path_version = t->path_version;
+	else if (!path_over_neighbour(t, via) && t->walk_version != t->path_version)
+		topo_make_paths(t, ++t->marks);
+	return via->path_version == t->path_version;
 }
 
 static void

@@ -97,6 +97,7 @@ struct device {
 	uint32_t index;			/* place in topo.table */
 	uint32_t seen_sweep;		/* sweep that reached it last */
 	uint32_t disputed_sweep;	/* sweep in which another device claimed its GUID last */
+	uint32_t cut_sweep;		/* switch: sweep in which it lost a cable last */
 	uint32_t info_sweep;		/* switch: sweep that asked for SwitchInfo last */
 	uint32_t mark;			/* scratch of graph walks */
 	uint32_t fabric_node;		/* node index in the newest snapshot; FABRIC_NONE */
@@ -166,6 +167,7 @@ struct topo {
 	uint32_t holes;			/* slots among len that are NULL */
 	uint32_t marks;			/* last mark handed out for a walk */
 	uint32_t path_version;		/* rises when links go */
+	uint32_t walk_version;		/* path_version when all paths were made last */
 	struct device *own;		/* the subnet manager's node; NULL before it answered */
 	uint8_t own_port;		/* its port number there */
 	struct topo_watch watch;	/* told of changes */
@@ -211,6 +213,13 @@ live_peer(const struct live_port *p)
 int
 topo_path(const struct topo *t, const struct device *d, unsigned number,
 	  uint8_t path[SMP_MAX_HOPS + 1]);
+/* See that topo_path() to a port of the device follows cables that are there: one that crosses a
+ * cable that went is made anew. False if no way is known. */
+bool
+topo_mend_path(struct topo *t, struct device *d, unsigned number);
+/* Whether this directed route ends at the device (`hops` of 0: our own). */
+bool
+topo_path_leads(const struct topo *t, const struct device *d, const uint8_t *path, unsigned hops);
 /* Shortest paths from our own node over the known links, for every device that can be asked: silent
  * and suspect devices are reached but not passed through. Sets d->mark to `mark` on what is
  * reached. */

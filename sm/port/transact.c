@@ -63,6 +63,7 @@ struct slot {
 	uint16_t generation;		/* generation of the last try */
 	uint8_t method;			/* of the request */
 	uint8_t mgmt_class;		/* of the request */
+	uint8_t port;			/* of the request */
 	uint8_t tries;			/* sent so far */
 	uint8_t tries_max;		/* sends allowed */
 	bool unsent;			/* the port was busy: the try is still to be sent */
@@ -242,6 +243,15 @@ new_try(struct transact *t, struct slot *s, monotime now)
 }
 
 static void
+encode_route(struct smp *smp, const uint8_t *path, uint8_t hops)
+{
+	assert(hops <= SMP_MAX_HOPS);
+	smp->hop_count = hops;
+	smp->dr_slid = smp->dr_dlid = LID_PERMISSIVE;
+	memcpy(smp->path + 1, path + 1, hops);
+}
+
+static void
 encode_request(struct slot *s, const struct transact_request *r)
 {
 	struct smp smp = {
@@ -253,12 +263,8 @@ encode_request(struct slot *s, const struct transact_request *r)
 		.m_key = r->m_key,
 	};
 
-	if (r->path) {
-		assert(r->hops <= SMP_MAX_HOPS);
-		smp.hop_count = r->hops;
-		smp.dr_slid = smp.dr_dlid = LID_PERMISSIVE;
-		memcpy(smp.path + 1, r->path + 1, r->hops);
-	}
+	if (r->path)
+		encode_route(&smp, r->path, r->hops);
 	memcpy(smp.data, r->data, SMP_DATA_SIZE);
 	smp_encode(&smp, s->out.mad);
 	s->out.lid = r->path ? LID_PERMISSIVE : r->lid;
@@ -277,6 +283,7 @@ start_request(struct transact *t, struct transact_target *target, const struct t
 	s->mgmt_class = r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
 	s->attr_id = r->attr_id;
 	s->attr_mod = r->attr_mod;
+	s->port = r->port;
 	s->tries = 0;
 	s->tries_max = (uint8_t)(1 + t->o.retries - less);
 	s->first = (uint16_t)(s->generation + 1);
@@ -365,9 +372,13 @@ expire_try(struct transact *t, struct slot *s, monotime now)
 	if (!s->busy)
 		window_lost(&t->window, target, now);
 	if (s->tries < s->tries_max) {
+		bool late = s->tries == 1 && !s->busy;
+
 		list_remove(&s->link);
 		set_exempt(t, s, s->tries > 1 || !window_target_lives(target));
 		new_try(t, s, now);
+		if (late && t->ops.late)
+			t->ops.late(t->ops.arg, target);
 		return;
 	}
 	t->count.timed_out++;
@@ -607,6 +618,68 @@ transact_cancel(struct transact *t, struct transact_target *target)
 			finish(t, &t->slots[i], ERR_CLOSED, now);
 	target->parked = false;
 	list_remove(&target->link);
+	if (t->active)
+		take_turn(t);
+}
+
+/* The same request, by another route, as if it had not been sent before. */
+static void
+send_again(struct transact *t, struct slot *s, const uint8_t *path, uint8_t hops, monotime now)
+{
+	struct smp smp;
+
+	note_stray(t, s, now);
+	if (s->unsent)
+		t->refused = s->unsent = false;
+	list_remove(&s->link);
+	set_exempt(t, s, false);
+	smp_decode(&smp, s->out.mad, sizeof(s->out.mad));
+	memset(smp.path, 0, sizeof(smp.path));
+	encode_route(&smp, path, hops);
+	smp_encode(&smp, s->out.mad);
+	s->tries = 0;
+	s->first = (uint16_t)(s->generation + 1);
+	s->started = now;
+	t->count.rerouted++;
+	new_try(t, s, now);
+}
+
+static void
+reroute_slot(struct transact *t, struct slot *s, monotime now)
+{
+	uint8_t path[SMP_MAX_HOPS + 1], hops;
+	struct smp smp;
+
+	if (!s->target || s->mgmt_class != MAD_CLASS_SUBN_DIRECT)
+		return;
+	smp_decode(&smp, s->out.mad, sizeof(s->out.mad));
+	hops = smp.hop_count;
+	memcpy(path, smp.path, sizeof(path));
+	switch (t->ops.route(t->ops.arg, s->target, s->port, path, &hops)) {
+	case TRANSACT_KEEP:
+		break;
+	case TRANSACT_AGAIN:
+		send_again(t, s, path, hops, now);
+		break;
+	case TRANSACT_LOST:
+		note_stray(t, s, now);
+		finish(t, s, ERR_CLOSED, now);
+		break;
+	}
+}
+
+void
+transact_reroute(struct transact *t)
+{
+	monotime now = loop_now(t->loop);
+	bool inside = t->inside;
+
+	/* The windows are refilled when all of them have been seen. */
+	t->inside = true;
+	for (unsigned i = 0; t->ops.route && i < t->o.window_max; i++)
+		reroute_slot(t, &t->slots[i], now);
+	t->inside = inside;
+	watch_deadlines(t);
 	if (t->active)
 		take_turn(t);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "sm/base/list.h"
 #include "sm/port/port.h"
+#include "sm/wire/mad.h"
 
 /*
  * Transactions: SMP requests to many devices, paired with their answers.
@@ -26,6 +27,9 @@
  *
  * done() is called exactly once per request that next() gave, also on transact_cancel() of its
  * target (ERR_CLOSED). Callbacks may mark targets ready, not free the engine.
+ *
+ * Where a cable is known to be gone nobody waits for what was sent across it: transact_reroute()
+ * sends such requests again at once over the way that the owner then gives.
  */
 struct transact;
 
@@ -49,6 +53,7 @@ struct transact_request {
 	uint32_t attr_mod;
 	uint64_t m_key;			/* for the SMP header */
 	uint64_t cookie;		/* handed to done() */
+	uint8_t port;			/* of the target, that it is sent to: handed to route() */
 	uint8_t retries_less;		/* tries to leave out, for probes of known-silent devices */
 	uint8_t data[SMP_DATA_SIZE];	/* Set: the attribute */
 };
@@ -66,6 +71,13 @@ struct transact_result {
 	const uint8_t *sent;		/* SMP_DATA_SIZE bytes of the request */
 };
 
+/* What is to become of a request that is under way. */
+enum transact_way {
+	TRANSACT_KEEP,		/* its route still leads there */
+	TRANSACT_AGAIN,		/* it is sent again, over another route */
+	TRANSACT_LOST,		/* no route leads there: done() gets ERR_CLOSED */
+};
+
 struct transact_ops {
 	/* Fill `r` with the target's next request; false: it has none now and leaves the ready
 	 * list. */
@@ -76,6 +88,12 @@ struct transact_ops {
 	/* A request or trap of another node, or a GMP: anything that is not an answer of ours. A
 	 * GMP of ours that found no answer comes back here with its status set. */
 	void (*request)(void *arg, const struct port_mad *m);
+	/* transact_reroute(): the directed route of a request under way, path[1..*hops]; for
+	 * TRANSACT_AGAIN the new one is put there. May be NULL. */
+	enum transact_way (*route)(void *arg, struct transact_target *t, uint8_t port,
+				   uint8_t path[SMP_MAX_HOPS + 1], uint8_t *hops);
+	/* The first try of a request went unanswered; others follow. May be NULL. */
+	void (*late)(void *arg, struct transact_target *t);
 	void *arg;
 };
 
@@ -93,6 +111,7 @@ struct transact_counters {
 	uint64_t sent_total;
 	uint64_t answered;
 	uint64_t retried;
+	uint64_t rerouted;		/* sent again because their way was cut */
 	uint64_t timed_out;		/* after all tries */
 	uint64_t malformed;		/* could not be decoded */
 	uint64_t unsolicited;		/* responses that match no request */
@@ -117,6 +136,10 @@ transact_ready(struct transact *t, struct transact_target *target);
  * and its readiness. Call before freeing a target. */
 void
 transact_cancel(struct transact *t, struct transact_target *target);
+/* Cables went: ask route() of every request that is under way by a directed route. Answers to what
+ * was sent the old way are not taken any more. */
+void
+transact_reroute(struct transact *t);
 /* Nothing outstanding, nothing ready. */
 bool
 transact_is_idle(const struct transact *t);

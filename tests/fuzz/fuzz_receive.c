@@ -155,7 +155,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.timeout = MSEC(100), .timeout_min = MSEC(10),
 	};
 	struct fuzz f = { .port = { .ops = &port_ops, .up = true }, .left = ASKS };
-	const struct transact_ops ops = { next, done, idle, request, &f };
+	const struct transact_ops ops = { .next = next, .done = done, .idle = idle,
+		.request = request, .arg = &f };
 
 	f.loop = loop_new_virtual(1);
 	f.transact = transact_new(f.loop, &f.port, &o, &ops);

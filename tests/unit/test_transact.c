@@ -406,6 +406,128 @@ test_directed_route(void **state)
 	bed_free(b);
 }
 
+/* What route() says, and the first hop of the route it gives. */
+struct turn_off {
+	enum transact_way way;		/* the answer */
+	uint8_t first;			/* out port */
+	unsigned asked;			/* how often it was called */
+	unsigned closed;		/* done() with ERR_CLOSED */
+	unsigned answered;		/* done() with an answer */
+	unsigned tries;			/* told with it */
+	bool idle;			/* idle() came */
+	unsigned left;			/* requests still to ask */
+};
+
+static bool
+next_turn(void *arg, struct transact_target *t, struct transact_request *r)
+{
+	static const uint8_t path[] = { 0, 3, 17, 254 };
+	struct turn_off *o = arg;
+
+	(void)t;
+	if (!o->left)
+		return false;
+	o->left--;
+	r->method = MAD_GET;
+	r->path = path;
+	r->hops = 3;
+	r->port = 7;
+	r->attr_id = ATTR_PORT_INFO;
+	return true;
+}
+
+static void
+done_turn(void *arg, struct transact_target *t, const struct transact_result *r)
+{
+	struct turn_off *o = arg;
+
+	(void)t;
+	o->closed += r->error == ERR_CLOSED;
+	o->answered += r->error == 0;
+	o->tries = r->tries;
+}
+
+static enum transact_way
+route_turn(void *arg, struct transact_target *t, uint8_t port, uint8_t path[SMP_MAX_HOPS + 1],
+	   uint8_t *hops)
+{
+	struct turn_off *o = arg;
+
+	(void)t;
+	assert_int_equal(port, 7);
+	if (!o->asked++) {
+		assert_int_equal(*hops, 3);
+		assert_memory_equal(path + 1, "\3\21\376", 3);
+	}
+	path[1] = o->first;
+	*hops = 2;
+	return o->way;
+}
+
+static void
+idle_turn(void *arg)
+{
+	((struct turn_off *)arg)->idle = true;
+}
+
+/* The answer of the device to the MAD that was sent last. */
+static void
+answer_last(struct bed *b, const struct port_mad *m)
+{
+	struct port_mad r = answer_to(&b->devices[0], m);
+
+	r.mad[3] = MAD_GET_RESP;
+	transact_receive(b->transact, &r);
+}
+
+/* A cable went: the request goes another way at once, and only the answer to that counts. */
+static void
+test_reroute(void **state)
+{
+	static const struct port_ops port_ops = {
+		.send = send_direct, .set_issm = bed_issm, .close = bed_port_close,
+	};
+	struct bed *b = bed_new(1, 1);
+	struct turn_off o = { .left = 1 };
+	const struct transact_ops ops = {
+		.next = next_turn, .done = done_turn, .idle = idle_turn, .route = route_turn,
+		.request = other, .arg = &o,
+	};
+	struct port_mad first;
+
+	(void)state;
+	b->port.ops = &port_ops;
+	b->transact = transact_new(b->loop, &b->port, &b->o, &ops);
+	transact_ready(b->transact, &b->devices[0].target);
+	loop_run_until(b->loop, MSEC(1), NULL);
+	first = b->last;
+	o.way = TRANSACT_KEEP;
+	transact_reroute(b->transact);
+	assert_memory_equal(&first, &b->last, sizeof(first));
+	o.way = TRANSACT_AGAIN;
+	o.first = 9;
+	transact_reroute(b->transact);
+	assert_int_equal(o.asked, 2);
+	assert_int_equal(b->last.mad[7], 2);
+	assert_memory_equal(b->last.mad + 128, "\0\11\21\0", 4);
+	assert_int_equal(transact_counters(b->transact)->rerouted, 1);
+	answer_last(b, &first);
+	assert_int_equal(o.answered, 0);
+	answer_last(b, &b->last);
+	assert_int_equal(o.answered, 1);
+	assert_int_equal(o.tries, 1);
+	loop_run_until(b->loop, MSEC(2), NULL);
+	assert_true(o.idle);
+	o.left = 1;
+	o.way = TRANSACT_LOST;
+	transact_ready(b->transact, &b->devices[0].target);
+	loop_run_until(b->loop, MSEC(3), NULL);
+	transact_reroute(b->transact);
+	assert_int_equal(o.closed, 1);
+	assert_true(transact_is_idle(b->transact));
+	bed_free(b);
+}
+
 /* One answer that is in this process, but behind other work, when its deadline has passed. */
 struct stall {
 	struct bed *bed;		/* whose engine */
@@ -484,6 +606,7 @@ main(void)
 		cmocka_unit_test(test_cancel_all),
 		cmocka_unit_test(test_other_mads),
 		cmocka_unit_test(test_directed_route),
+		cmocka_unit_test(test_reroute),
 		cmocka_unit_test(test_stalled_loop),
 	};
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/core/subnet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tests/unit/core_bed.h"
+#include "tests/unit/core_tap.h"
+
+/*
+ * How fast a fault is found and mended: no time-out may stand between a cable that went and the
+ * tables without it. Faults are told by traps alone, some of which are lost.
+ */
+#define BOUND SEC(20)
+#define AT_ONCE MSEC(5)		/* nothing was waited for */
+
+static struct bed_sm *
+live(const char *fabric, struct tap **tap)
+{
+	struct bed *b = bed_new(fabric, 1);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+
+	*tap = tap_new(sm);
+	sm->conf.sweep_interval = 0;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	assert_true(bed_quiet(sm, BOUND));
+	bed_check(sm);
+	bed_forget(sm);
+	tap_clear(*tap);
+	return sm;
+}
+
+static unsigned
+port_to(const struct bed *b, uint32_t node, uint32_t peer)
+{
+	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
+		if (b->net->nodes[node].ports[p].peer == peer)
+			return p;
+	fail_msg("%s has no cable to %s", b->net->nodes[node].name, b->net->nodes[peer].name);
+	return 0;
+}
+
+/* The next change begins when a port may send its next trap (SubnetTimeOut, 1.07 s). */
+static void
+settle(struct bed_sm *sm)
+{
+	bed_wait(sm->bed, MSEC(1300));
+	assert_true(bed_quiet(sm, BOUND));
+	bed_check(sm);
+	bed_forget(sm);
+}
+
+/* Until the fabric is told to be up again; each stage but programming at once. */
+static void
+found_at_once(struct bed_sm *sm)
+{
+	const struct transact_counters *c = transact_counters(sm->s->transact);
+	uint64_t late = c->timed_out;
+	monotime start = loop_now(sm->bed->loop);
+
+	while (!bed_event(sm, EVENT_ROUTED, " is up: ")) {
+		bed_wait(sm->bed, USEC(100));
+		if (loop_now(sm->bed->loop) - start > BOUND)
+			fail_msg("not mended: %s", sm->s->why_not);
+		if (sm->s->stage != SUBNET_PUSH)
+			assert_true(loop_now(sm->bed->loop) - start < AT_ONCE + SEC(2));
+	}
+	assert_true(sm->s->st.discover_ms < 5);
+	assert_int_equal(c->timed_out, late);
+}
+
+/* Every cable between switches in turn, those that the subnet manager itself needs among them. */
+static void
+any_cable(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed *b = sm->bed;
+	unsigned cables = 0;
+
+	(void)state;
+	for (uint32_t n = 0; n < b->net->nnodes; n++) {
+		for (unsigned p = 1; p <= b->net->nodes[n].nports; p++) {
+			const struct ibnet_port *port = &b->net->nodes[n].ports[p];
+
+			if (b->net->nodes[n].type != IBNET_SWITCH || port->peer < n ||
+			    b->net->nodes[port->peer].type != IBNET_SWITCH)
+				continue;
+			model_link_set(b->m, n, p, false);
+			found_at_once(sm);
+			settle(sm);
+			model_link_set(b->m, n, p, true);
+			found_at_once(sm);
+			settle(sm);
+			cables++;
+		}
+	}
+	assert_int_equal(cables, 32);
+	end(sm, t);
+}
+
+/* Traps of this LID are lost. */
+static bool
+lose_traps_of(void *arg, const struct smp *smp, bool in)
+{
+	const uint16_t *lid = arg;
+	struct notice n;
+
+	if (!in || smp->h.method != MAD_TRAP)
+		return false;
+	notice_decode(&n, smp->data);
+	return n.issuer_lid == *lid;
+}
+
+/* The trap of either end is enough. */
+static void
+trap_of_one_end(void **state)
+{
+	static const char *const ends[2] = { "L1_0", "A1_0" };
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed *b = sm->bed;
+	uint32_t leaf = bed_node(b, ends[0]);
+	uint16_t lid;
+
+	(void)state;
+	t->lose = lose_traps_of;
+	t->arg = &lid;
+	for (unsigned i = 0; i < 2; i++) {
+		lid = model_portinfo(b->m, bed_node(b, ends[i]), 0)->lid;
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, ends[1])), false);
+		found_at_once(sm);
+		settle(sm);
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, ends[1])), true);
+		found_at_once(sm);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
+/* What one cable costs beside table blocks, with switches of 8 ports: both ends are read whole, and
+ * nothing else. */
+static void
+few_mads(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed *b = sm->bed;
+	uint32_t leaf = bed_node(b, "L3_1");
+	unsigned port = port_to(b, leaf, bed_node(b, "A3_2")), others;
+
+	(void)state;
+	for (int up = 0; up < 2; up++) {
+		tap_clear(t);
+		model_link_set(b->m, leaf, port, up);
+		found_at_once(sm);
+		others = tap_requests(t) - tap_count(t, MAD_SET, ATTR_LINEAR_FDB);
+		assert_in_range(others, 1, 40);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
+/* A whole switch goes: nobody waits for its answer. */
+static void
+switch_dies(void **state)
+{
+	static const char *const patients[] = { "A0_0", "A2_1", "C0", "C3", "L1_1" };
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed *b = sm->bed;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(patients) / sizeof(*patients); i++) {
+		model_power(b->m, bed_node(b, patients[i]), false);
+		found_at_once(sm);
+		settle(sm);
+		model_power(b->m, bed_node(b, patients[i]), true);
+		bed_wait(b, MSEC(100));
+		settle(sm);
+	}
+	end(sm, t);
+}
+
+/* No trap at all: a light sweep finds it, and does not wait either. */
+static void
+by_light_sweep(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed *b = sm->bed;
+	uint32_t leaf = bed_node(b, "L0_0");
+
+	(void)state;
+	t->drop_traps = true;
+	for (int up = 0; up < 2; up++) {
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A0_1")), up);
+		subnet_want_sweep(sm->s, SWEEP_LIGHT);
+		found_at_once(sm);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_cable),
+		cmocka_unit_test(trap_of_one_end),
+		cmocka_unit_test(few_mads),
+		cmocka_unit_test(switch_dies),
+		cmocka_unit_test(by_light_sweep),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
