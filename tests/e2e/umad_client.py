@@ -117,6 +117,7 @@ def rubbish(seed):
         mad = bytearray(rnd.randbytes(MAD))
         if rnd.random() < 0.9:
             mad[:3] = 1, rnd.choice((1, 3, 4, CLASS_DIRECTED, 0x32)), rnd.choice((1, 2))
+            mad[3] = rnd.choice((GET, 0x81, 5, 6))	# no Set: it might be a good one
         agent.send(bytes(mad), rnd.randrange(0x10000), rnd.randrange(3), rnd.randrange(50), 1)
 
 
