@@ -121,6 +121,21 @@ def test_diags_smpquery():
         n.says("smpdump -D 0,1 0x10", "^4c30 5f30 0000")
 
 
+def test_diags_recorded():
+    """A recorded fabric of a vendor's devices: the rates of its file, and the vendor's PortInfo."""
+    with managed("edr_2tier_4leaf_2spine_par6.ibnd") as lab:
+        t = Tools(lab)
+        with open(lab.net.path, encoding="utf-8", errors="replace") as f:
+            rates = sorted(re.findall(r"\b(?:4|12)x[SDQFEHN]DR(?:10)?$", f.read(), re.M))
+        found = sorted(re.findall(r"\b(?:4|12)x[SDQFEHN]DR(?:10)?$", t("ibnetdiscover"), re.M))
+        need(rates and found == rates, "ibnetdiscover sees %d rates, the file has %d" %
+             (len(found), len(rates)))
+        lid = min(x for x, _ in proof.discover(lab).switches.values())
+        t.says("smpquery mlnxextportinfo %d 1" % lid, "StateChangeEnable", "LinkSpeedEnabled")
+        t.says("ibqueryerrors", " 0 bad nodes")
+        t("ibnetdiscover -s")
+
+
 def test_diags_sminfo():
     """sminfo by LID, directed route and GUID, with another state, and where no manager is."""
     master = "sm lid 1 sm guid 0x100001, activity count [0-9]+ priority 0 state 3 SMINFO_MASTER"
