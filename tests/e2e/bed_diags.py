@@ -26,7 +26,7 @@ def settled(lab, m):
     def quiet():
         text, ctl = m.process.text(), lab.sim.ctl
         return text.rfind(m.up) > text.rfind("num:128") and \
-            "nothing is wrong" in ctl("wrong") and \
+            "trap" not in ctl("wrong") and \
             re.search(r"(\d+): \1 active, 0 down, 0 on the way", ctl("status"))
     wait_for("OpenSM to be done", quiet)
 
