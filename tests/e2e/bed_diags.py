@@ -33,9 +33,9 @@ def settled(lab, m):
 
 @contextlib.contextmanager
 def managed(name, *more, options=()):
-    """The same, up: OpenSM is on the first host, the tools are on the last one."""
+    """The same, up: OpenSM (lab.manager) is on the first host, the tools are on the last one."""
     with served(name, *options) as lab:
-        m = OpenSM(lab)
+        lab.manager = m = OpenSM(lab)
         m.start(*more)
         m.wait_up()
         settled(lab, m)
