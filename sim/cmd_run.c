@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "sim/cmd.h"
+#include "sim/scratch.h"
 #include "sim/stage.h"
 
 /*
@@ -15,7 +16,7 @@
  * process leaves it to the program, and passes on what is sent to itself alone. Its exit status is
  * the program's, 128 and the signal's number if a signal ended it.
  */
-#define FOLDER_SIZE (CMD_PATH_SIZE - 16)
+#define PATIENCE SEC(10)	/* with a program that is to end */
 
 struct show {
 	struct stage stage;		/* the simulation */
@@ -45,22 +46,26 @@ on_child(void *arg)
 	loop_stop(w->stage.loop);
 }
 
+/* A program that has been stopped must go on to see it. */
+static void
+pass_on(struct show *w, int signo)
+{
+	if (w->ended)
+		return;
+	kill(w->child, signo);
+	kill(w->child, SIGCONT);
+}
+
 static void
 on_terminate(void *arg)
 {
-	struct show *w = arg;
-
-	if (!w->ended)
-		kill(w->child, SIGTERM);
+	pass_on(arg, SIGTERM);
 }
 
 static void
 on_hangup(void *arg)
 {
-	struct show *w = arg;
-
-	if (!w->ended)
-		kill(w->child, SIGHUP);
+	pass_on(arg, SIGHUP);
 }
 
 static void
@@ -69,13 +74,15 @@ on_terminal(void *arg)
 	(void)arg;
 }
 
-/* The command "quit", while the program runs: it finds its devices gone. */
+/* The command "quit", while the program runs: it has the fabric until it ends, but not for ever. */
 static void
 end_child(struct show *w)
 {
+	pass_on(w, SIGTERM);
+	loop_run_until(w->stage.loop, loop_now(w->stage.loop) + PATIENCE, &w->ended);
 	if (w->ended)
 		return;
-	kill(w->child, SIGTERM);
+	kill(w->child, SIGKILL);
 	while (waitpid(w->child, &w->status, 0) < 0 && errno == EINTR)
 		;
 }
@@ -88,8 +95,10 @@ start(struct show *w, const char *socket, const char *node, char **argv)
 		fprintf(stderr, "weftsim: no process could be had: %s\n", strerror(errno));
 		return CMD_REFUSED;
 	}
-	if (!w->child)
+	if (!w->child) {
+		stage_shield(false);
 		_exit(cmd_become(socket, node, argv));
+	}
 	return CMD_DONE;
 }
 
@@ -100,14 +109,15 @@ play(struct show *w, const char *socket, const char *node, char **argv)
 	int rc;
 
 	loop_signal(w->stage.loop, SIGCHLD, on_child, w);
-	loop_signal(w->stage.loop, SIGTERM, on_terminate, w);
-	loop_signal(w->stage.loop, SIGHUP, on_hangup, w);
-	loop_signal(w->stage.loop, SIGINT, on_terminal, w);
-	loop_signal(w->stage.loop, SIGQUIT, on_terminal, w);
+	stage_signal(&w->stage, SIGTERM, on_terminate, w);
+	stage_signal(&w->stage, SIGHUP, on_hangup, w);
+	stage_signal(&w->stage, SIGINT, on_terminal, w);
+	stage_signal(&w->stage, SIGQUIT, on_terminal, w);
 	rc = start(w, socket, node, argv);
 	if (!rc) {
 		loop_run(w->stage.loop);
-		end_child(w);
+		if (!w->ended)
+			end_child(w);
 		rc = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) :
 			WEXITSTATUS(w->status);
 	}
@@ -119,25 +129,21 @@ play(struct show *w, const char *socket, const char *node, char **argv)
 static int
 run(const struct stage_options *o, const char *fabric, const char *node, char **argv)
 {
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	char folder[FOLDER_SIZE], socket[CMD_PATH_SIZE];
+	struct scratch *folder;
+	char socket[CMD_PATH_SIZE];
 	struct show w = { 0 };
 	struct error e = { 0 };
 	int rc;
 
-	if (!base || strlen(base) > FOLDER_SIZE - 20)
-		base = "/tmp";
-	snprintf(folder, sizeof(folder), "%s/weftsim-XXXXXX", base);
-	if (!mkdtemp(folder)) {
-		error_set(&e, ERR_IO, "no folder could be made in %s: %s", base, strerror(errno));
+	if (scratch_new(&folder, &e) < 0)
 		return cmd_fail(&e, CMD_REFUSED);
-	}
-	snprintf(socket, sizeof(socket), "%s/socket", folder);
+	snprintf(socket, sizeof(socket), "%s/socket", scratch_path(folder));
+	stage_shield(true);
 	if (stage_open(&w.stage, o, fabric, socket, &e) < 0)
 		rc = cmd_fail(&e, CMD_REFUSED);
 	else
 		rc = play(&w, socket, node, argv);
-	rmdir(folder);
+	scratch_free(folder);
 	return rc;
 }
 

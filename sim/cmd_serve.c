@@ -9,8 +9,8 @@
 #include "sm/base/folder.h"
 
 /*
- * weftsim serve: a fabric that programs attach to until somebody ends it, by SIGTERM, SIGINT or the
- * command "quit".
+ * weftsim serve: a fabric that programs attach to until somebody ends it, by SIGTERM, SIGINT, the
+ * end of its terminal or the command "quit".
  */
 static int
 usage(FILE *out, int status)
@@ -67,10 +67,12 @@ serve(const struct stage_options *o, const char *fabric, const char *socket)
 	struct error e = { 0 };
 	struct stage g;
 
+	stage_shield(true);
 	if (folder_make(socket, &e) < 0 || stage_open(&g, o, fabric, socket, &e) < 0)
 		return cmd_fail(&e, CMD_REFUSED);
-	loop_signal(g.loop, SIGTERM, on_signal, g.loop);
-	loop_signal(g.loop, SIGINT, on_signal, g.loop);
+	stage_signal(&g, SIGTERM, on_signal, g.loop);
+	stage_signal(&g, SIGINT, on_signal, g.loop);
+	stage_signal(&g, SIGHUP, on_signal, g.loop);
 	announce(&g, socket);
 	loop_run(g.loop);
 	return stage_close(&g, &e) < 0 ? cmd_fail(&e, CMD_REFUSED) : CMD_DONE;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,9 +78,23 @@ unknown(const char *word)
 	return 2;
 }
 
+/* What is printed must not go into a socket or file of ours that got a standard stream's number. */
+static void
+open_standard(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
+	open_standard();
 	if (argc < 2)
 		return usage(stderr, 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

@@ -24,6 +24,7 @@
 #define PREFIX "weftsim."
 #define NEW_PREFIX "weftsim-new."
 #define PATH_SIZE 200
+#define BASE_MAX 70		/* bytes of the path of where it is */
 
 struct scratch {
 	char path[PATH_SIZE];	/* of the folder */
@@ -91,7 +92,7 @@ make(struct scratch *s, const char *base)
 {
 	char new[PATH_SIZE];
 
-	if (!base || base[0] != '/' || strlen(base) > PATH_SIZE - 64)
+	if (!base || base[0] != '/' || strlen(base) > BASE_MAX)
 		return false;
 	clean(base);
 	snprintf(new, sizeof(new), "%s/" NEW_PREFIX "XXXXXX", base);

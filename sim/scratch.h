@@ -5,7 +5,7 @@
 #include "sm/base/error.h"
 
 /*
- * A folder of this process's own, at most 200 bytes of path, readable by its user alone. It is
+ * A folder of this process's own, at most 90 bytes of path (a socket in it can be named), readable by its user alone. It is
  * removed by scratch_free(), or, if the process was killed, by the next scratch_new() of the user.
  */
 struct scratch;

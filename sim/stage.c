@@ -2,6 +2,7 @@
 #include "sim/stage.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -207,6 +208,23 @@ stage_open(struct stage *g, const struct stage_options *o, const char *fabric, c
 	if (rc < 0)
 		stage_close(g, NULL);
 	return rc;
+}
+
+void
+stage_signal(struct stage *g, int signo, void (*fn)(void *arg), void *arg)
+{
+	struct sigaction now;
+
+	if (sigaction(signo, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+		return;
+	loop_signal(g->loop, signo, fn, arg);
+}
+
+void
+stage_shield(bool on)
+{
+	signal(SIGPIPE, on ? SIG_IGN : SIG_DFL);
+	signal(SIGXFSZ, on ? SIG_IGN : SIG_DFL);
 }
 
 int

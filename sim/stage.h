@@ -50,6 +50,13 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc);
 int
 stage_open(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
 	   struct error *e);
+/* Be told of a signal, unless whoever started us has it ignored, as nohup does. */
+void
+stage_signal(struct stage *g, int signo, void (*fn)(void *arg), void *arg);
+/* Writing where nobody reads any more, or past a limit of size, is an error of that file and not
+ * the end of the simulation. False: as it is for other programs. */
+void
+stage_shield(bool on);
 /* ERR_IO if the log or the capture could not be written. */
 int
 stage_close(struct stage *g, struct error *e);

@@ -100,8 +100,7 @@ def test_run(folder):
     expect(1, ["run", "ft3:4", "-n", "H9", "true"], "H9")
     expect(2, ["run"])
     expect(2, ["run", "ft3:4", "--sped", "1", "true"])
-    left = [f for f in os.listdir(folder) if f.startswith("weftsim-")]
-    need(not left, "left behind: %s" % left)
+    need(not left(folder), "left behind: %s" % left(folder))
 
 
 def test_signals(folder):
@@ -113,6 +112,80 @@ def test_signals(folder):
     p.send_signal(signal.SIGTERM)
     need(p.stdout.readline() == "caught\n", "the program was not told")
     need(p.wait(10) == 5, "status %d" % p.returncode)
+
+
+def left(folder):
+    return [f for f in os.listdir(folder) if f.startswith("weftsim")]
+
+
+def test_terminal_gone(folder):
+    """The terminal hangs up, or nobody reads what is printed: nothing is left behind."""
+    s = Served(folder)
+    s.ctl("show", "faults")
+    s.end(signal.SIGHUP)
+    path = os.path.join(folder, "script")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("at 1ms link-down L0_0/3\nat 200ms quit\n")
+    p = start(["serve", "ft3:4", "-s", s.socket, "--script", path, "--log", "-"],
+              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.close()
+    err = p.stderr.read()
+    need(p.wait(10) == 1 and err == "weftsim: not all of the log could be written\n",
+         "status %d: %s" % (p.returncode, err))
+    need(not left(folder) and not os.path.exists(s.socket), "left behind: %s" % left(folder))
+
+
+def test_nohup(folder):
+    """A signal that is ignored stays so: nohup works."""
+    words = " -s ".join(["%s serve ft3:4" % WEFTSIM, os.path.join(folder, "socket")])
+    for line in ("exec %s" % words,
+                 "exec %s run ft3:4 sh -c 'echo ready; read x; %s ctl time'" % (WEFTSIM, WEFTSIM)):
+        p = subprocess.Popen(["sh", "-c", "trap '' HUP; " + line], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+        STARTED.append(p)
+        while p.stdout.readline() not in ("ready\n", ""):
+            pass
+        p.send_signal(signal.SIGHUP)
+        if "run" in line:
+            p.stdin.write("x\n")
+            p.stdin.close()
+        else:
+            expect(0, ["ctl", "-s", os.path.join(folder, "socket"), "quit"])
+        need(p.wait(10) == 0, "%s: status %d" % (line, p.returncode))
+
+
+def test_stubborn(folder):
+    """Programs of run that stop themselves, outlive it or ignore what they are told."""
+    p = start(["run", "ft3:4", "sh", "-c", "echo up; kill -STOP $$; echo on"],
+              stdout=subprocess.PIPE)
+    need(p.stdout.readline() == "up\n", "it did not start")
+    p.send_signal(signal.SIGTERM)
+    need(p.wait(10) == 128 + 15, "status %d" % p.returncode)
+    begin = time.monotonic()
+    line = "trap '' TERM; %s ctl quit; while :; do sleep 0.1; done" % WEFTSIM
+    expect(128 + 9, ["run", "ft3:4", "sh", "-c", line])
+    need(time.monotonic() - begin > 9, "the program had no time to end")
+    expect(0, ["run", "ft3:4", "sh", "-c", "(sleep 0.3; ibstat; sleep 1) >/dev/null 2>&1 &"])
+    need(not left(folder), "left behind: %s" % left(folder))
+
+
+def test_limits(folder):
+    """No room on the disk, no descriptors, no memory, no standard streams: a sentence, an error."""
+    capture = os.path.join(folder, "capture.txt")
+    sh = "ulimit -S %%s; exec %s run ft3:4 --capture %s -- smpquery -D nodeinfo 0" % (WEFTSIM,
+                                                                                      capture)
+    for limit in ("-f 0", "-n 7"):
+        r = subprocess.run(["sh", "-c", sh % limit], capture_output=True, text=True, timeout=30)
+        need(0 < r.returncode < 128 and r.stderr, "%s: status %d" % (limit, r.returncode))
+    r = subprocess.run(["sh", "-c", "ulimit -v 40000; exec %s run ft3:48 true" % WEFTSIM],
+                       capture_output=True, text=True, timeout=30)
+    need(r.returncode == 1 and "out of memory" in r.stderr, "status %d" % r.returncode)
+    expect(0, ["run", "ft3:4", "true"])     # removes what the last one could not
+    r = subprocess.run(["sh", "-c", sh % "-f unlimited" + " <&- >&- 2>&-"], timeout=30)
+    with open(capture, encoding="utf-8") as f:
+        text = f.read()
+    need(r.returncode == 0 and "NodeInfo" in text and "Node Description" not in text, text)
+    need(not left(folder), "left behind: %s" % left(folder))
 
 
 def test_script(folder):
