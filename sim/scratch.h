@@ -5,8 +5,9 @@
 #include "sm/base/error.h"
 
 /*
- * A folder of this process's own, at most 90 bytes of path (a socket in it can be named), readable by its user alone. It is
- * removed by scratch_free(), or, if the process was killed, by the next scratch_new() of the user.
+ * A folder of this process's own, readable by its user alone; its path has at most 90 bytes, so
+ * that a socket in it can be named. It is removed by scratch_free(), or, if the process was killed,
+ * by the next scratch_new() of the user.
  */
 struct scratch;
 
