@@ -193,6 +193,7 @@ def test_diags_counters():
                status=1)
         t.says("perfquery 2 1", r"^SymbolErrorCounter:\.*500$", r"^PortRcvErrors:\.*0$")
         t.says("perfquery -x 2 1", r"^SymbolErrorCounter:\.*500$", r"^PortXmitData:\.*\d+$")
+        t.says("perfquery -C mlx5_0 -P 1 2 1", r"^SymbolErrorCounter:\.*500$")
         t.says("perfquery -a 2", r"^PortSelect:\.*255$", r"^SymbolErrorCounter:\.*500$")
         need(count(t("perfquery -l 2 1-4"), "^# Port counters") == 4, "perfquery -l")
         t.says("perfquery -G 0x200000 1", r"^SymbolErrorCounter:\.*500$")
@@ -301,11 +302,11 @@ def test_diags_refused():
     """Management classes that these devices do not have: the tools say so and end."""
     with managed("ft3-4") as lab:
         t = Tools(lab)
-        for line in ("vendstat -N 2", "vendstat -w 2", "ibccquery congestioninfo 2",
-                     "ibccquery CongestionKeyInfo 1"):
+        for line in ("vendstat -t 100 -N 2", "vendstat -t 100 -w 2",
+                     "ibccquery -t 100 congestioninfo 2", "ibccquery -t 100 CongestionKeyInfo 1"):
             t.fails(line, "failed")
-        t("vendstat -i 2", status=None)
-        t("vendstat -c 2,1", status=None)
+        t("vendstat -t 100 -i 2", status=None)
+        t("vendstat -t 100 -c 2,1", status=None)
         t.says("sminfo", "SMINFO_MASTER")
 
 
