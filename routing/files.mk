@@ -11,8 +11,9 @@ routing_src := \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
+	routing/report.c \
 	routing/roots.c \
 	routing/updn.c \
 	routing/walk.c
-routing_public := routing/check.h routing/engine.h
+routing_public := routing/check.h routing/engine.h routing/report.h
 routing_pkgs :=
