@@ -462,6 +462,8 @@ parse_planes(unsigned *nargs, char *const **args, const char **type, unsigned *p
 				 "and the type and numbers of the fabric that each is", MAX_PLANES);
 	*planes = (unsigned)n;
 	*type = (*args)[1];
+	if (!strcmp(*type, "multi-plane"))
+		return error_set(e, ERR_INVALID, "the planes of multi-plane have none in turn");
 	*args += 2;
 	*nargs -= 2;
 	return 0;

@@ -8,7 +8,8 @@
 /*
  * Error codes and sentences. A struct error lives on its reader's stack; nobody owns anything.
  * The text is formatted aside first, so that a caller may wrap an error into itself
- * (error_set(e, code, "FILE: %s", e->text)), and is kept to one line whatever went into it.
+ * (error_set(e, code, "FILE: %s", e->text)), and is kept to one line
+ * that no terminal obeys, whatever went into it.
  */
 
 int
@@ -24,8 +25,8 @@ error_set(struct error *e, int code, const char *fmt, ...)
 		text[0] = '\0';
 	va_end(args);
 	for (char *p = text; *p; p++) {
-		if (*p == '\n' || *p == '\r')
-			*p = ' ';
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = strchr("\t\n\r", *p) ? ' ' : '?';
 	}
 	e->code = code;
 	memcpy(e->text, text, strlen(text) + 1);

@@ -45,6 +45,8 @@ test_error(void **state)
 	assert_string_equal(e.text, "line 7");
 	error_set(&e, ERR_INVALID, "weft.yaml: %s", e.text);
 	assert_string_equal(e.text, "weft.yaml: line 7");
+	error_set(&e, ERR_IO, "\033[2J\a%s", "\177");
+	assert_string_equal(e.text, "?[2J??");
 	error_set(&e, ERR_IO, "two\nlines");
 	assert_string_equal(e.text, "two lines");
 	error_set(&e, ERR_IO, "%0600d", 1);

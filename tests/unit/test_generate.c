@@ -314,6 +314,7 @@ test_refused(void **state)
 	       "parents behind the first");
 	refuse("multi-plane 2", "multi-plane takes a number of planes of 1 to 16, and the type and "
 	       "numbers of the fabric that each is");
+	refuse("multi-plane 2 multi-plane 2 ft3 4", "the planes of multi-plane have none in turn");
 	refuse("multi-plane 2 torsu 2 1",
 	       "there is no fabric of type \"torsu\"; did you mean torus?");
 	refuse("random 5 5 1 1", "5 switches have at most 4 neighbours each, not 5");
