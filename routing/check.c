@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "routing/checker.h"
 #include "routing/levels.h"
+#include "routing/repair.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -367,7 +368,8 @@ check_prove(const struct check_input *in, const struct plan *previous, struct pl
 	struct checker c;
 	struct tally t;
 
-	(void)previous;
+	if (repair_prove(in, previous, report, proof))
+		return 0;
 	checker_init(&c, in);
 	if (proof && in->ranks && c.nparts == 1 && !in->also)
 		c.proof = plan_proof_new(in->lids->top);
@@ -398,6 +400,8 @@ check_union(const struct check_input *in, struct plan_check *report)
 	if (!both.also)
 		both.also = both.rows;
 	*report = (struct plan_check){ 0 };
+	if (repair_unites(&both))
+		return 0;
 	checker_init(&c, &both);
 	if (c.ordered)
 		run_blocks(&c, unite_blocks);

@@ -12,6 +12,7 @@ routing_src := \
 	routing/quality.c \
 	routing/ranks.c \
 	routing/report.c \
+	routing/repair.c \
 	routing/roots.c \
 	routing/updn.c \
 	routing/walk.c
