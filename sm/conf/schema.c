@@ -177,7 +177,8 @@ const struct option schema_subnet[] = {
 		.name = "sm_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
 		.initial = "0x1", .stage = STAGE_LIVE, .offset = IN_SUBNET(sm_key),
 		.help = "Key that subnet managers of one subnet share; a manager with another "
-			"one is not trusted.",
+			"one is not trusted. OpenSM, whose own is 1 too, ignores a manager that "
+			"has not the same, and rules beside it.",
 	}, {
 		.name = "m_key_lease", .type = OPTION_NUMBER, .max = 65535, .initial = "0",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(m_key_lease),

@@ -157,7 +157,9 @@ sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
 	};
 	struct sminfo i = {
 		.guid = s->port->id.guid,
-		.sm_key = 0,	/* never told: it is what another would prove itself with */
+		/* The specification would have it told to a master alone. But OpenSM tells it to
+		 * all, and takes whoever does not for nobody: it would rule beside us. */
+		.sm_key = s->conf->sm_key,
 		.activity = (uint32_t)transact_counters(s->transact)->sent_total,
 		.priority = (uint8_t)s->conf->priority,
 		.state = states[s->role],

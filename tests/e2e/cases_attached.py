@@ -197,8 +197,7 @@ def test_attached_weftd_and_opensm():
         m.wait_up()
         seen = proof.discover(lab)
         other = OpenSM(lab, seat="H1_0_0", priority=3)
-        # Each ignores managers whose SM_Key is not its own; weftd's is 0.
-        other.start("-F", polling(lab, "sm_key 0x0\n"))
+        other.start("-F", polling(lab))
         other.process.wait_text("Entering STANDBY")
         lid = Tools(lab, other.seat).lid()
         t.says("sminfo", r"priority 7 state 3 SMINFO_MASTER")
