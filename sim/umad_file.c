@@ -106,8 +106,7 @@ publish(uint32_t *shared, uint32_t value)
 static void
 store_and_look(uint32_t *shared, uint32_t value)
 {
-	__atomic_store_n(shared, value, __ATOMIC_SEQ_CST);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_exchange_n(shared, value, __ATOMIC_SEQ_CST);
 }
 
 /* ---- Turns ---- */

@@ -89,7 +89,7 @@ def virtual(tmp):
           (out.count("is down") + out.count("is up"), took))
     took, _, out = timed([program("weftd"), "-c", conf, "--sim", "ft3:16", "--sim-script", hour,
                           "--sim-for", "1h"], cwd=tmp)
-    print("  and under weftd, that repairs each: %.1f s for an hour, %.0f s for a day (%d repairs)" %
+    print("  and under weftd, which repairs it: %.1f s for an hour, %.0f s for a day (%d repairs)" %
           (took, took * 24, out.count("routed:")))
 
 

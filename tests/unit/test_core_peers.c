@@ -205,7 +205,7 @@ question(struct script_sm *other, const struct bed *b, uint8_t method, uint16_t 
 	assert_int_equal(other->answers, answers + 1);
 	assert_true(other->got.guid == model_port_guid(b->m, bed_node(b, "H0_0"), 1));
 	assert_int_equal(other->got.priority, 7);
-	assert_true(other->got.sm_key == 0x1234);
+	assert_true(other->got.sm_key == b->sms[0].conf.sm_key);
 }
 
 static void
