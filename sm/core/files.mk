@@ -11,6 +11,7 @@ core_src := \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reroute.c \
+	sm/core/stages.c \
 	sm/core/status.c \
 	sm/core/subnet.c \
 	sm/core/sweep.c \

@@ -8,6 +8,8 @@
 struct plan_job {
 	struct subnet *s;		/* NULL: the subnet is gone, throw the result away */
 	struct plan *plan;		/* being made; reference held */
+	const struct fabric *whole;	/* its snapshot with the links that routing was not shown;
+					 * reference held; NULL: it was shown all */
 	const struct plan *previous;	/* published before, for engines that keep ports; NULL */
 	struct plan *shadow;		/* what the switches hold; NULL if nothing is known */
 	struct plan_stages *stages;	/* how to get from shadow to plan; NULL: in one go */
@@ -24,5 +26,9 @@ struct plan_job {
 	uint32_t blocks;		/* LFT blocks in which plan and shadow differ */
 	uint64_t entries;		/* entries in which they differ */
 };
+
+/* stages.c: fill job->stages where old and new tables must not meet as they like. */
+void
+stages_make(struct plan_job *j);
 
 #endif

@@ -403,3 +403,38 @@ fabric_build(struct fabric_builder *b, uint64_t generation)
 	mem_free(b);
 	return f;
 }
+
+/* A cable that is left out is remembered at both ends. */
+static struct fabric_port
+lost_port(const struct fabric *f, const struct fabric_port *p, uint8_t flags)
+{
+	const struct fabric_port *peer = &f->ports[p->peer];
+	struct fabric_port lost = *p;
+
+	lost.lost_peer = f->nodes[peer->node].guid;
+	lost.lost_number = peer->number;
+	lost.flags |= flags;
+	return lost;
+}
+
+struct fabric *
+fabric_cut(const struct fabric *f, const bool *cut, uint8_t flags, uint64_t generation)
+{
+	struct fabric_builder *b = fabric_builder_new();
+
+	for (uint32_t i = 0; i < f->nnodes; i++)
+		fabric_add_node(b, &f->nodes[i]);
+	for (uint32_t i = 0; i < f->nports; i++) {
+		const struct fabric_port *p = &f->ports[i];
+		bool lost = p->peer != FABRIC_NONE && (cut[i] || cut[p->peer]);
+		struct fabric_port copy = lost ? lost_port(f, p, flags) : *p;
+
+		fabric_add_port(b, p->node, p->number, &copy);
+		if (p->peer != FABRIC_NONE && p->peer > i && !lost)
+			fabric_add_link(b, p->node, p->number, f->ports[p->peer].node,
+					f->ports[p->peer].number);
+	}
+	if (f->sm_port != FABRIC_NONE)
+		fabric_set_sm(b, f->ports[f->sm_port].node, f->ports[f->sm_port].number);
+	return fabric_build(b, generation);
+}

@@ -28,6 +28,7 @@ enum fabric_node_flags {
 
 enum fabric_port_flags {
 	FABRIC_PORT_REFUSED = 1,	/* refuses what the subnet manager sets */
+	FABRIC_PORT_DRAINED = 2,	/* its link is up, but traffic is kept off it */
 };
 
 struct fabric_node {
@@ -144,6 +145,11 @@ fabric_build(struct fabric_builder *b, uint64_t generation);
  * all else is shared with `f`. Ends of cables, node, number and guid must be as they were. */
 struct fabric *
 fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t generation);
+
+/* The snapshot without the cables one of whose ends is marked in cut[] (by port index): they count
+ * as lost, and their ends get `flags` (enum fabric_port_flags) too. All indices stay. */
+struct fabric *
+fabric_cut(const struct fabric *f, const bool *cut, uint8_t flags, uint64_t generation);
 
 /* A snapshot of a parsed ibnetdiscover text (all links up and ACTIVE, rate as stated there, else
  * 4xSDR; LIDs as stated). For tests, benchmarks and offline routing. */

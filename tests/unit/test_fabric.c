@@ -200,6 +200,49 @@ test_events(void **state)
 	event_ring_free(r);
 }
 
+/* Without a cable: its ends remember each other, all indices stay, all else is as it was. */
+static void
+test_cut(void **state)
+{
+	struct ibnet *net = NULL;
+	struct fabric *f, *g;
+	bool *cut;
+	uint32_t port = 0;
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(generate_words(&net, "ft2 2 2 2", &(struct generate_options){ 0 }, &e), 0);
+	f = fabric_from_ibnet(net);
+	while (f->ports[port].peer == FABRIC_NONE ||
+	       f->nodes[f->ports[port].node].sw == FABRIC_NONE ||
+	       f->nodes[f->ports[f->ports[port].peer].node].sw == FABRIC_NONE)
+		port++;
+	cut = mem_array(f->nports, sizeof(*cut));
+	cut[f->ports[port].peer] = true;
+	g = fabric_cut(f, cut, FABRIC_PORT_DRAINED, 9);
+	assert_int_equal(g->nnodes, f->nnodes);
+	assert_int_equal(g->nports, f->nports);
+	assert_int_equal(g->nlinks, f->nlinks - 1);
+	assert_int_equal(g->nedges, f->nedges - 2);
+	assert_int_equal(g->generation, 9);
+	assert_int_equal(g->ports[port].peer, FABRIC_NONE);
+	assert_int_equal(g->ports[port].flags, FABRIC_PORT_DRAINED);
+	assert_int_equal(g->ports[port].state, f->ports[port].state);
+	assert_int_equal(g->ports[port].lost_peer,
+			 f->nodes[f->ports[f->ports[port].peer].node].guid);
+	assert_int_equal(g->ports[port].lost_number, f->ports[f->ports[port].peer].number);
+	assert_int_equal(g->ports[f->ports[port].peer].lost_number, f->ports[port].number);
+	for (uint32_t i = 0; i < f->nports; i++) {
+		assert_int_equal(g->ports[i].guid, f->ports[i].guid);
+		if (i != port && i != f->ports[port].peer)
+			assert_int_equal(g->ports[i].peer, f->ports[i].peer);
+	}
+	mem_free(cut);
+	fabric_unref(g);
+	fabric_unref(f);
+	ibnet_free(net);
+}
+
 int
 main(void)
 {
@@ -207,6 +250,7 @@ main(void)
 		cmocka_unit_test(test_order), cmocka_unit_test(test_odd_links),
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_real), cmocka_unit_test(test_events),
+		cmocka_unit_test(test_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the tables that switches hold to those of a plan: in which order entries may change.
+ *
+ * Packets meet any mixture of old and new entries while blocks are written. Old entries that lead
+ * into a link that is down carry nothing and are waited for by nobody: they are in no mixture.
+ * Where all mixtures are proved free of deadlock, everything is written at once, but that entries
+ * which lead nowhere now are written before others that lead to them (lead_first).
+ *
+ * Else, where both are ways up and then down by the same ranks, entries that could make a packet
+ * turn up again are dropped first (drop_turns): after a fault they are those that lead down towards
+ * what is lost. So are entries behind them that still work, until the answers are in: packets under
+ * way end there, and nobody need wait for them. Where ranks change, or that does not do, entries
+ * change nearest to their destination first, so that a changed entry leads to changed ones only;
+ * each step's mixture is proved in turn, if the fabric is small enough for that. Where nothing
+ * helps, entries that change are dropped first and the packet lifetime is waited out.
+ *
+ * Steps hold rows of those switches alone whose tables change in them.
+ */
+#include "sm/core/planner.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "routing/check.h"
+#include "sm/base/mem.h"
+
+#define LEVEL_FAR 255	/* no way, or none that ends */
+#define LEVELS_AREA (UINT32_C(1) << 21)	/* entries of all tables up to which levels are tried */
+
+/* What is looked at. */
+struct transition {
+	struct plan_job *j;		/* whose stages are made */
+	const struct fabric *f;		/* links as they are, whatever routing makes of them */
+	uint32_t n;			/* switches */
+	uint16_t top;			/* highest LID */
+	struct plan_row **old;		/* by switch: what it holds; the new row if that is not
+					 * known or does not change */
+	struct plan_row *const *new;	/* by switch */
+	uint32_t *changed;		/* switches whose rows change */
+	uint32_t nchanged;		/* how many */
+	uint32_t *to;			/* by port index: switch behind, FABRIC_NONE */
+};
+
+/*
+ * Stages.
+ */
+void
+plan_stages_free(struct plan_stages *st)
+{
+	for (unsigned i = 0; st && i < st->len; i++) {
+		for (uint32_t sw = 0; sw < st->nswitches; sw++)
+			plan_row_unref(st->rows[i][sw]);
+		mem_free(st->rows[i]);
+	}
+	mem_free(st);
+}
+
+static struct plan_stages *
+stages_new(uint32_t nswitches, unsigned len)
+{
+	struct plan_stages *st = mem_zalloc(sizeof(*st));
+
+	st->nswitches = nswitches;
+	st->len = len;
+	for (unsigned i = 0; i < len; i++)
+		st->rows[i] = mem_array(nswitches, sizeof(struct plan_row *));
+	return st;
+}
+
+static struct plan_row *
+row_copy(const struct plan_row *row, uint16_t top)
+{
+	struct plan_row *copy = plan_row_new(top);
+
+	memcpy(copy->port, row->port, row->len < copy->len ? row->len : copy->len);
+	return copy;
+}
+
+/*
+ * Changes.
+ */
+/* The table of the switch changes, and what it holds now is known. */
+static bool
+row_changes(const struct plan_job *j, uint32_t sw)
+{
+	const struct plan_row *old = j->shadow->rows[sw], *new = j->plan->rows[sw];
+
+	return old && new && old != new && !j->plan->fixed[sw];
+}
+
+static void
+transition_init(struct transition *t, struct plan_job *j)
+{
+	const struct fabric *f = j->whole ? j->whole : j->plan->fabric;
+
+	*t = (struct transition){
+		.j = j, .f = f, .n = f->nswitches, .top = j->plan->lids->top, .new = j->plan->rows,
+		.old = mem_array(f->nswitches, sizeof(struct plan_row *)),
+		.changed = mem_array(f->nswitches, sizeof(uint32_t)),
+		.to = mem_array(f->nports, sizeof(uint32_t)),
+	};
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		bool changes = row_changes(j, sw);
+
+		t->old[sw] = changes ? j->shadow->rows[sw] : t->new[sw];
+		if (changes)
+			t->changed[t->nchanged++] = sw;
+	}
+	memset(t->to, 0xff, f->nports * sizeof(*t->to));
+	for (uint32_t sw = 0; sw < t->n; sw++)
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++)
+			t->to[fabric_switch_node(f, sw)->first_port + f->edges[e].out] =
+				f->edges[e].to;
+}
+
+static void
+transition_end(struct transition *t)
+{
+	mem_free(t->old);
+	mem_free(t->changed);
+	mem_free(t->to);
+}
+
+/* The switch behind a port, FABRIC_NONE if there is none or the link is down. */
+static inline uint32_t
+behind(const struct transition *t, uint32_t sw, uint8_t out)
+{
+	const struct fabric_node *n = fabric_switch_node(t->f, sw);
+
+	return out <= n->nports ? t->to[n->first_port + out] : FABRIC_NONE;
+}
+
+/* The next LID, from `lid` on, for which the tables of a switch differ; above top: none. */
+static uint32_t
+next_change(const struct transition *t, uint32_t sw, uint32_t lid)
+{
+	const struct plan_row *old = t->old[sw], *new = t->new[sw];
+
+	for (; lid <= t->top; lid++) {
+		if (lid % LFT_BLOCK_LEN == 0)
+			while (lid + LFT_BLOCK_LEN <= old->len && lid + LFT_BLOCK_LEN <= new->len &&
+			       !memcmp(old->port + lid, new->port + lid, LFT_BLOCK_LEN))
+				lid += LFT_BLOCK_LEN;
+		if (lid <= t->top && plan_row_port(old, lid) != plan_row_port(new, lid))
+			return lid;
+	}
+	return lid;
+}
+
+/*
+ * Proofs.
+ */
+static bool
+mix(const struct transition *t, struct plan_row **one, struct plan_check *report)
+{
+	const struct plan *p = t->j->plan;
+	struct check_input in = {
+		.fabric = t->f, .lids = p->lids, .lanes = p->lanes, .threads = t->j->threads,
+		.rows = p->rows, .also = one, .ranks = p->ranks,
+		.proved = p->proof && t->f == p->fabric ? p->rows : NULL,
+	};
+
+	*report = (struct plan_check){0};
+	return check_union(&in, report) == 0;
+}
+
+/* What switches hold after the first step: its rows, else what they held before. */
+static struct plan_row **
+rows_after(const struct transition *t, unsigned stage)
+{
+	struct plan_row **rows = mem_array(t->n, sizeof(struct plan_row *));
+
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		rows[sw] = t->old[sw];
+		for (unsigned i = 0; i <= stage; i++)
+			if (t->j->stages->rows[i][sw])
+				rows[sw] = t->j->stages->rows[i][sw];
+	}
+	return rows;
+}
+
+/*
+ * Dropping what could turn up.
+ */
+static inline bool
+leads_up(const struct transition *t, uint32_t from, uint32_t to)
+{
+	const uint8_t *rank = t->j->plan->ranks;
+
+	return to != FABRIC_NONE &&
+	       (rank[to] != rank[from] ? rank[to] < rank[from] : to < from);
+}
+
+static inline bool
+leads_down(const struct transition *t, uint32_t from, uint32_t to)
+{
+	return to != FABRIC_NONE && to != from && !leads_up(t, from, to);
+}
+
+static void
+drop(struct transition *t, uint32_t sw, uint32_t lid)
+{
+	struct plan_row **row = &t->j->stages->rows[0][sw];
+
+	if (plan_row_port(t->old[sw], lid) == plan_row_port(t->new[sw], lid))
+		return;
+	if (!*row)
+		*row = row_copy(t->old[sw], t->top);
+	(*row)->port[lid] = LFT_NO_PORT;
+}
+
+/* An entry of `sw` changes: of it and those that it leads to, the old ones that do not mix go. */
+static void
+drop_around(struct transition *t, uint32_t sw, uint32_t lid)
+{
+	uint32_t was = behind(t, sw, plan_row_port(t->old[sw], lid));
+	uint32_t will = behind(t, sw, plan_row_port(t->new[sw], lid));
+
+	if (leads_down(t, sw, was) &&
+	    leads_up(t, was, behind(t, was, plan_row_port(t->new[was], lid)))) {
+		drop(t, sw, lid);
+		drop(t, was, lid);
+	}
+	if (leads_down(t, sw, will) &&
+	    leads_up(t, will, behind(t, will, plan_row_port(t->old[will], lid))))
+		drop(t, will, lid);
+}
+
+/* Both plans rank the switches that they have in common alike. */
+static bool
+same_ranks(const struct plan *old, const struct plan *new)
+{
+	const struct fabric *f = new->fabric, *was = old ? old->fabric : NULL;
+
+	if (!was || !old->ranks || !new->ranks)
+		return false;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t node = fabric_node_by_guid(was, fabric_switch_node(f, sw)->guid);
+		uint32_t then = node == FABRIC_NONE ? FABRIC_NONE : was->nodes[node].sw;
+
+		if (then != FABRIC_NONE && old->ranks[then] != new->ranks[sw])
+			return false;
+	}
+	return true;
+}
+
+/* True if what is left of the old tables mixes with the new ones. */
+static bool
+drop_turns(struct transition *t)
+{
+	struct plan_check report;
+	struct plan_row **left;
+	bool mixes;
+
+	if (!same_ranks(t->j->previous, t->j->plan))
+		return false;
+	t->j->stages = stages_new(t->n, 1);
+	for (uint32_t i = 0; i < t->nchanged; i++)
+		for (uint32_t sw = t->changed[i], lid = next_change(t, sw, 1); lid <= t->top;
+		     lid = next_change(t, sw, lid + 1))
+			drop_around(t, sw, lid);
+	left = rows_after(t, 0);
+	mixes = mix(t, left, &report);
+	mem_free(left);
+	if (mixes)
+		return true;
+	plan_stages_free(t->j->stages);
+	t->j->stages = NULL;
+	return false;
+}
+
+/*
+ * Leading nowhere for a while.
+ */
+enum { ARRIVES = 1, LOST };
+
+/* Where the packets of all switches to a LID end by these tables; each way is walked once. */
+static void
+find_fates(const struct transition *t, struct plan_row *const *rows, uint32_t lid, uint8_t *fate,
+	   uint32_t *way)
+{
+	const struct plan_dest *d = &t->j->plan->lids->dest[lid];
+
+	memset(fate, 0, t->n);
+	fate[d->sw] = plan_row_port(rows[d->sw], lid) == d->out ? ARRIVES : LOST;
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		uint32_t len = 0, at = sw;
+		uint8_t end;
+
+		while (at != FABRIC_NONE && !fate[at] && len < PLAN_MAX_HOPS) {
+			way[len++] = at;
+			at = behind(t, at, plan_row_port(rows[at], lid));
+		}
+		end = at != FABRIC_NONE && fate[at] == ARRIVES ? ARRIVES : LOST;
+		while (len)
+			fate[way[--len]] = end;
+	}
+}
+
+/* Does an entry that delivers change to one that leads to a switch which does not deliver yet? */
+static bool
+is_urgent(const struct transition *t, uint32_t lid, const uint8_t *fate)
+{
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i], next;
+		uint8_t out = plan_row_port(t->new[sw], lid);
+
+		if (fate[sw] != ARRIVES || plan_row_port(t->old[sw], lid) == out)
+			continue;
+		next = behind(t, sw, out);
+		if (next != FABRIC_NONE && fate[next] == LOST)
+			return true;
+	}
+	return false;
+}
+
+/* All entries for the LID that do not deliver now come into the first set. */
+static void
+come_first(const struct transition *t, struct plan_row *const *now, struct plan_row **first,
+	   uint32_t lid, const uint8_t *fate)
+{
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i];
+		uint8_t out = plan_row_port(t->new[sw], lid);
+
+		if (fate[sw] != LOST || plan_row_port(now[sw], lid) == out)
+			continue;
+		if (!first[sw])
+			first[sw] = row_copy(now[sw], t->top);
+		first[sw]->port[lid] = out;
+	}
+}
+
+static void
+mark_lids(const struct transition *t, bool *lids)
+{
+	for (uint32_t i = 0; i < t->nchanged; i++)
+		for (uint32_t sw = t->changed[i], lid = next_change(t, sw, 1); lid <= t->top;
+		     lid = next_change(t, sw, lid + 1))
+			lids[lid] = t->j->plan->lids->dest[lid].sw != FABRIC_NONE;
+}
+
+/* Entries that lead nowhere now are written before others that will lead to them. */
+static void
+lead_first(struct transition *t)
+{
+	struct plan_stages *st = t->j->stages;
+	struct plan_row **now = st ? rows_after(t, 0) : t->old, **first;
+	uint32_t *way = mem_array(PLAN_MAX_HOPS, sizeof(*way));
+	bool *lids = mem_array(t->top + 1u, sizeof(*lids)), any = false;
+	uint8_t *fate = mem_array(t->n, 1);
+
+	first = mem_array(t->n, sizeof(struct plan_row *));
+	mark_lids(t, lids);
+	for (uint32_t lid = 1; lid <= t->top; lid++) {
+		if (!lids[lid])
+			continue;
+		find_fates(t, now, lid, fate, way);
+		if (!is_urgent(t, lid, fate))
+			continue;
+		come_first(t, now, first, lid, fate);
+		any = true;
+	}
+	if (any && !st)
+		t->j->stages = st = stages_new(t->n, 0);
+	if (any)
+		st->rows[st->len++] = first;
+	else
+		mem_free(first);
+	if (now != t->old)
+		mem_free(now);
+	mem_free(way);
+	mem_free(lids);
+	mem_free(fate);
+}
+
+/*
+ * Nearest to the destination first.
+ */
+/* Switches from each switch to the destination by the new tables; a way is walked once. */
+static void
+find_levels(const struct transition *t, uint32_t lid, uint8_t *level, uint32_t *way)
+{
+	uint32_t home = t->j->plan->lids->dest[lid].sw;
+
+	memset(level, 0, t->n);
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		uint32_t len = 0, at = sw;
+		unsigned far = LEVEL_FAR;
+
+		while (at != FABRIC_NONE && at != home && !level[at] && len < PLAN_MAX_HOPS) {
+			way[len++] = at;
+			at = behind(t, at, plan_row_port(t->new[at], lid));
+		}
+		if (at != FABRIC_NONE && len < PLAN_MAX_HOPS)
+			far = at == home ? 0 : level[at];
+		while (len)
+			level[way[--len]] = (uint8_t)(far < LEVEL_FAR ? ++far : LEVEL_FAR);
+	}
+}
+
+/* Whether some known table changes for a LID; its levels are marked as used. */
+static bool
+mark_levels(const struct transition *t, uint32_t lid, uint8_t *level, uint32_t *way, uint8_t *used)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i];
+
+		if (plan_row_port(t->old[sw], lid) == plan_row_port(t->new[sw], lid))
+			continue;
+		if (!any)
+			find_levels(t, lid, level, way);
+		any = true;
+		used[level[sw]] = 1;
+	}
+	return any;
+}
+
+/* Each level that is in use gets a set, but the farthest: what is left is the plan itself. */
+static unsigned
+number_sets(const uint8_t *used, uint8_t *set)
+{
+	unsigned sets = 0;
+
+	for (unsigned level = 0; level <= LEVEL_FAR; level++) {
+		set[level] = (uint8_t)sets;
+		sets += used[level];
+	}
+	return sets ? sets - 1 : 0;
+}
+
+static void
+fill_stages(struct transition *t)
+{
+	struct plan_stages *st = t->j->stages;
+
+	for (uint32_t i = 0; i < t->nchanged; i++)
+		for (unsigned k = 0; k < st->len; k++)
+			st->rows[k][t->changed[i]] = row_copy(t->old[t->changed[i]], t->top);
+}
+
+/* The sets into which one LID's changed entries come: `set` by level. */
+static void
+stage_lid(struct transition *t, uint32_t lid, const uint8_t *level, const uint8_t *set)
+{
+	struct plan_stages *st = t->j->stages;
+
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i];
+
+		for (unsigned k = set[level[sw]]; k < st->len; k++)
+			st->rows[k][sw]->port[lid] = plan_row_port(t->new[sw], lid);
+	}
+}
+
+/* The mixture of the tables before and after each step is proved. */
+static bool
+stages_proved(struct transition *t)
+{
+	struct plan_row *const *new = t->new;
+	struct plan_row **now = mem_array(t->n, sizeof(struct plan_row *));
+	struct plan_check report;
+	bool proved = true;
+
+	memcpy(now, t->old, t->n * sizeof(*now));
+	for (unsigned i = 0; i <= t->j->stages->len && proved; i++) {
+		struct plan_row **then = NULL;
+		struct check_input in = {
+			.fabric = t->f, .lids = t->j->plan->lids, .lanes = t->j->plan->lanes,
+			.threads = t->j->threads, .rows = now, .also = new,
+			.ranks = t->j->plan->ranks,
+		};
+
+		if (i < t->j->stages->len)
+			in.also = then = rows_after(t, i);
+		proved = check_union(&in, &report) == 0;
+		memcpy(now, in.also, t->n * sizeof(*now));
+		mem_free(then);
+	}
+	mem_free(now);
+	return proved;
+}
+
+/* Sets of rows in which entries change nearest to their destination first. */
+static bool
+by_levels(struct transition *t)
+{
+	const struct plan_lids *l = t->j->plan->lids;
+	uint8_t *level = mem_array(t->n, 1), used[LEVEL_FAR + 1] = {0}, set[LEVEL_FAR + 1];
+	uint32_t *way = mem_array(PLAN_MAX_HOPS, sizeof(*way));
+	bool fits = (uint64_t)t->n * t->top <= LEVELS_AREA;
+	unsigned len = 0;
+
+	for (uint32_t lid = 1; fits && lid <= l->top; lid++)
+		if (l->dest[lid].sw != FABRIC_NONE)
+			mark_levels(t, lid, level, way, used);
+	if (fits)
+		len = number_sets(used, set);
+	fits = len > 0 && len <= STAGES_MAX;
+	if (fits) {
+		t->j->stages = stages_new(t->n, len);
+		fill_stages(t);
+	}
+	for (uint32_t lid = 1; fits && lid <= l->top; lid++)
+		if (l->dest[lid].sw != FABRIC_NONE && mark_levels(t, lid, level, way, used))
+			stage_lid(t, lid, level, set);
+	mem_free(level);
+	mem_free(way);
+	if (fits && stages_proved(t))
+		return true;
+	plan_stages_free(t->j->stages);
+	t->j->stages = NULL;
+	return false;
+}
+
+/* Old entries that stay, and "drop" where they change: a subset of both tables. */
+static void
+drain(struct transition *t)
+{
+	t->j->stages = stages_new(t->n, 1);
+	t->j->stages->drain = true;
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i];
+		struct plan_row *row = row_copy(t->old[sw], t->top);
+
+		for (uint32_t lid = next_change(t, sw, 1); lid <= t->top;
+		     lid = next_change(t, sw, lid + 1))
+			row->port[lid] = LFT_NO_PORT;
+		t->j->stages->rows[0][sw] = row;
+	}
+}
+
+void
+stages_make(struct plan_job *j)
+{
+	struct plan_check report;
+	struct transition t;
+	bool mixes;
+
+	transition_init(&t, j);
+	mixes = !t.nchanged || mix(&t, t.old, &report);
+	if (!mixes)
+		snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
+	if (mixes || drop_turns(&t))
+		lead_first(&t);
+	else if (!by_levels(&t))
+		drain(&t);
+	transition_end(&t);
+}
