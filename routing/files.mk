@@ -11,8 +11,8 @@ routing_src := \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
-	routing/report.c \
 	routing/repair.c \
+	routing/report.c \
 	routing/roots.c \
 	routing/updn.c \
 	routing/walk.c
