@@ -22,7 +22,7 @@ enum {
 	CLIMBS = 0xff,		/* it goes up: how long, the second sweep will tell */
 };
 
-enum { LANES = LADDER_LANES, AHEAD = 12, NO_LANE = 0xff };
+enum { LANES = LADDER_LANES, AHEAD = 48, NO_LANE = 0xff };
 
 static void
 sort_up(struct ladder *l, const struct fabric *f, const uint8_t *ranks)
@@ -139,6 +139,13 @@ ladder_block_list(struct ladder_block *b, const struct plan_lids *lids, const ui
 		set_lane(b, lids, i, i < len ? list[i] : 0);
 }
 
+static void
+limit_row(uint8_t *restrict out, const uint8_t *restrict port, uint8_t none)
+{
+	for (uint32_t i = 0; i < LANES; i++)
+		out[i] = port[i] < none ? port[i] : none;
+}
+
 /* Entries of one switch; those that name no port of it become the port after its last. */
 static void
 read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t none, uint8_t *out)
@@ -146,10 +153,7 @@ read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t non
 	uint32_t first = b->lid[0];
 
 	if (b->len == LANES && b->lid[LANES - 1] == first + LANES - 1 && first + LANES <= t->len) {
-		const uint8_t *port = t->port + first;
-
-		for (uint32_t i = 0; i < LANES; i++)
-			out[i] = port[i] < none ? port[i] : none;
+		limit_row(out, t->port + first, none);
 		return;
 	}
 	for (uint32_t i = 0; i < LANES; i++) {
@@ -230,23 +234,26 @@ struct sums {
 	uint8_t mask[LANES];	/* of the present switch: all ones where it is in the LID's part */
 };
 
+/* TURNS counts everywhere, what is not 1..LONGEST + 1 where the mask says so. */
 static void
-judge(struct sums *s, const uint8_t *state, uint32_t weight)
+judge(uint8_t *restrict wrong, const uint8_t *restrict state, const uint8_t *restrict mask)
 {
 	for (uint32_t i = 0; i < LANES; i++)
-		s->wrong[i] |= (uint8_t)(((state[i] - 1) & s->mask[i]) |
-					 (state[i] == TURNS ? 0x80 : 0));
-	if (!weight)
-		return;
+		wrong[i] |= (uint8_t)(((state[i] - 1) & mask[i]) | (state[i] == 0 ? 0xff : 0));
+}
+
+static void
+count_ways(struct sums *restrict s, const uint8_t *restrict state, uint16_t weight)
+{
 	for (uint32_t i = 0; i < LANES; i++) {
 		uint8_t hops = state[i] & s->mask[i];
 
 		s->max[i] = hops > s->max[i] ? hops : s->max[i];
 	}
 	for (uint32_t i = 0; i < LANES; i++) {
-		uint16_t sum = (uint16_t)((uint16_t)weight * (uint16_t)(state[i] & s->mask[i]));
+		uint16_t hops = state[i] & s->mask[i];
 
-		s->hops[i] += sum;
+		s->hops[i] += (uint16_t)(hops * weight);
 	}
 }
 
@@ -281,7 +288,9 @@ sweep_down(const struct ladder *l, const struct ladder_query *q, struct ladder_b
 		for (uint32_t i = 0; q->part && i < LANES; i++)
 			s->mask[i] = b->home[i] != FABRIC_NONE &&
 				q->part[b->home[i]] == q->part[sw] ? 0xff : 0;
-		judge(s, mine, q->sources[sw]);
+		judge(s->wrong, mine, s->mask);
+		if (q->sources[sw])
+			count_ways(s, mine, (uint16_t)q->sources[sw]);
 	}
 }
 
