@@ -163,6 +163,27 @@ take_posts(struct loop *l)
 	l->batch_pos = 0;
 }
 
+void
+loop_call(struct loop *l, loop_fn fn, void *arg)
+{
+	monotime start = clock_monotonic(), took;
+
+	l->worked = 0;
+	fn(arg);
+	took = clock_monotonic() - start - l->worked;
+	if (took > l->longest)
+		l->longest = took;
+}
+
+monotime
+loop_longest(struct loop *l)
+{
+	monotime longest = l->longest;
+
+	l->longest = 0;
+	return longest;
+}
+
 /* A turn; what an ended run leaves of its batch is there for the next run. */
 static void
 turn(struct loop *l)
@@ -176,7 +197,7 @@ turn(struct loop *l)
 	while (l->batch_pos < l->batch.len && !ended(l)) {
 		struct loop_post *p = &l->batch.posts[l->batch_pos++];
 
-		p->fn(p->arg);
+		loop_call(l, p->fn, p->arg);
 	}
 	now = loop_now(l);
 	sequence = l->timers.sequence;

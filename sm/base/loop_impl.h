@@ -52,6 +52,8 @@ struct loop {
 	size_t batch_pos;		/* the next of them to call */
 	const bool *flag;		/* ends the present run when true; may be NULL */
 	uint64_t random[4];		/* generator state */
+	monotime longest;		/* see loop_longest() */
+	monotime worked;		/* of the present callback: a worker's time */
 	pthread_mutex_t lock;		/* of the fields below */
 	struct loop_queue incoming;	/* posts that arrived since the batch was taken */
 	bool waiting;			/* a post must wake the loop */
@@ -76,5 +78,8 @@ struct loop_timer *
 loop_timers_pop(struct loop_timers *ts, monotime now, uint64_t sequence);
 void
 loop_timer_fire(struct loop_timer *t);
+/* Call, and note how long it takes. */
+void
+loop_call(struct loop *l, loop_fn fn, void *arg);
 
 #endif

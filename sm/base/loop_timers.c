@@ -120,7 +120,7 @@ loop_timers_pop(struct loop_timers *ts, monotime now, uint64_t sequence)
 void
 loop_timer_fire(struct loop_timer *t)
 {
-	t->fn(t->arg);
+	loop_call(t->loop, t->fn, t->arg);
 }
 
 struct loop_timer *

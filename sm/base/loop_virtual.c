@@ -68,6 +68,15 @@ virtual_wake(struct loop *l)
 }
 
 static void
+run_job(struct virtual_loop *v, struct virtual_job *job)
+{
+	monotime start = clock_monotonic();
+
+	job->run(job->arg);
+	v->loop.worked += clock_monotonic() - start;
+}
+
+static void
 job_step(void *arg)
 {
 	struct virtual_loop *v = arg;
@@ -76,7 +85,7 @@ job_step(void *arg)
 	if (!v->ran) {
 		v->ran = true;
 		loop_timer_set(v->job_timer, job->cost);
-		job->run(job->arg);
+		run_job(v, job);
 		return;
 	}
 	v->ran = false;

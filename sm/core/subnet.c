@@ -491,14 +491,16 @@ route_turn(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	if (!s->snapshot) {
-		s->snapshot = topo_snapshot(&s->topo, s->env.names, ++s->generation);
-		loop_timer_set(s->turn, 0);
+	if (s->snapshot) {
+		planner_start(s, s->snapshot, false);
+		fabric_unref(s->snapshot);
+		s->snapshot = NULL;
 		return;
 	}
-	planner_start(s, s->snapshot, false);
-	fabric_unref(s->snapshot);
-	s->snapshot = NULL;
+	if (s->builder)
+		s->snapshot = topo_build(&s->topo, s->builder, ++s->generation);
+	s->builder = s->snapshot ? NULL : topo_collect(&s->topo, s->env.names);
+	loop_timer_set(s->turn, 0);
 }
 
 void
@@ -564,6 +566,9 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	loop_timer_cancel(s->turn);
+	if (s->builder)
+		fabric_unref(fabric_build(s->builder, 0));
+	s->builder = NULL;
 	fabric_unref(s->snapshot);
 	s->snapshot = NULL;
 	s->stage = SUBNET_WAITING;

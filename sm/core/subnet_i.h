@@ -214,6 +214,7 @@ struct subnet {
 	struct loop_timer *level_timer;	/* opens levels that make no progress */
 	struct loop_timer *drain_timer;	/* packet lifetime */
 	struct loop_timer *turn;	/* next step of route() */
+	struct fabric_builder *builder;	/* of the snapshot that is being made; NULL */
 	const struct fabric *snapshot;	/* made by route() for the planner; NULL */
 
 	struct peer_sm peers[PEERS_MAX];

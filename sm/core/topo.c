@@ -496,11 +496,10 @@ snapshot_links(struct fabric_builder *b, const struct device *d)
 	}
 }
 
-const struct fabric *
-topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
+struct fabric_builder *
+topo_collect(struct topo *t, const struct name_map *names)
 {
 	struct fabric_builder *b = fabric_builder_new();
-	const struct fabric *f;
 
 	list_each(it, &t->devices) {
 		struct device *d = list_entry(it, struct device, all);
@@ -518,7 +517,14 @@ topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
 	if (t->own && t->own->complete)
 		fabric_set_sm(b, t->own->fabric_node,
 			      t->own->info.node_type == NODE_SWITCH ? 0 : t->own_port);
-	f = fabric_build(b, generation);
+	return b;
+}
+
+const struct fabric *
+topo_build(struct topo *t, struct fabric_builder *b, uint64_t generation)
+{
+	const struct fabric *f = fabric_build(b, generation);
+
 	/* The builder's handles were places in order of adding; the snapshot sorts by GUID. */
 	list_each(it, &t->devices) {
 		struct device *d = list_entry(it, struct device, all);
@@ -527,6 +533,12 @@ topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
 			d->fabric_node = fabric_node_by_guid(f, d->guid);
 	}
 	return f;
+}
+
+const struct fabric *
+topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
+{
+	return topo_build(t, topo_collect(t, names), generation);
 }
 
 const struct fabric *

@@ -235,9 +235,14 @@ topo_path_hash(const struct device *d);
 bool
 topo_other_path(struct topo *t, struct device *d);
 
-/* The model as a snapshot: complete devices, links both of whose ends are up. */
+/* The model as a snapshot: complete devices, links both of whose ends are up. In a large fabric it
+ * takes its time: the same in two parts, between which nothing of the model may change. */
 const struct fabric *
 topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation);
+struct fabric_builder *
+topo_collect(struct topo *t, const struct name_map *names);
+const struct fabric *
+topo_build(struct topo *t, struct fabric_builder *b, uint64_t generation);
 
 /* The snapshot `f` with the states that its ports have now; the cables are as they were. */
 const struct fabric *

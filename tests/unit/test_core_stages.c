@@ -161,7 +161,7 @@ judge_job(const struct plan_job *j, struct count *c)
 	mem_free(from);
 }
 
-/* The tables of `old` on the snapshot of `new`: so switches hold them when the links have changed. */
+/* The tables of `old` on the snapshot of `new`: what switches hold when links have changed. */
 static void
 change(struct plan *old, struct plan *new, struct count *c)
 {
