@@ -261,15 +261,15 @@ item_cmp(const void *a, const void *b)
 	return x->lid < y->lid ? -1 : 1;
 }
 
-/* All LIDs that hang on a switch. */
+/* All LIDs that hang on a switch and are wanted. */
 static void
-list_items(struct list *l, const struct plan_lids *lids)
+list_items(struct list *l, const struct plan_lids *lids, const uint8_t *wanted)
 {
 	l->items = mem_array(lids->top + 1u, sizeof(*l->items));
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
 		const struct plan_dest *d = &lids->dest[lid];
 
-		if (d->port == FABRIC_NONE || d->sw == FABRIC_NONE)
+		if (d->port == FABRIC_NONE || d->sw == FABRIC_NONE || (wanted && !wanted[lid]))
 			continue;
 		l->nhosts += d->out != 0;
 		l->items[l->len++] = (struct item){
@@ -280,18 +280,25 @@ list_items(struct list *l, const struct plan_lids *lids)
 }
 
 void
-balance_rows(const struct engine_input *in, struct engine_output *out,
-	     const struct balance_trees *trees)
+balance_lids(const struct engine_input *in, struct engine_output *out,
+	     const struct balance_trees *trees, const uint8_t *wanted)
 {
 	struct balance b = { .in = in, .f = in->fabric, .rows = out->rows, .trees = trees };
 	struct list list = { .b = &b };
 
-	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
-		if (!engine_is_fixed(in, sw))
-			out->rows[sw] = plan_row_new(in->lids->top);
 	balance_init(&b);
-	list_items(&list, in->lids);
+	list_items(&list, in->lids, wanted);
 	parallel_run(in->options ? in->options->threads : 0, 2, 1, place_streams, &list);
 	mem_free(list.items);
 	balance_done(&b);
+}
+
+void
+balance_rows(const struct engine_input *in, struct engine_output *out,
+	     const struct balance_trees *trees)
+{
+	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
+		if (!engine_is_fixed(in, sw))
+			out->rows[sw] = plan_row_new(in->lids->top);
+	balance_lids(in, out, trees, NULL);
 }

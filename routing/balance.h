@@ -44,4 +44,10 @@ void
 balance_rows(const struct engine_input *in, struct engine_output *out,
 	     const struct balance_trees *trees);
 
+/* The same for the LIDs that are marked in wanted[] (by LID; NULL: all) and in rows that are there:
+ * other entries stay. */
+void
+balance_lids(const struct engine_input *in, struct engine_output *out,
+	     const struct balance_trees *trees, const uint8_t *wanted);
+
 #endif

@@ -21,6 +21,11 @@ struct engine_options {
 	const uint64_t *roots;
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
+	/* By fabric node index: which nodes to spread apart from others (0 compute, 1 storage ...);
+	 * NULL: all are of one class. */
+	const uint8_t *node_class;
+	/* Route for the fabric as it is, however much that moves (fattree; others always do). */
+	bool full;
 };
 
 struct engine_input {

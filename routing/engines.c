@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/engine.h"
 #include <string.h>
+#include "routing/fattree.h"
 #include "routing/minhop.h"
 #include "routing/updn.h"
 
 /* The one list of routing engines. */
 const struct engine *const engines[] = {
+	&engine_fattree,
 	&engine_updn,
 	&engine_minhop,
 	NULL,

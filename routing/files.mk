@@ -5,16 +5,30 @@ routing_src := \
 	routing/check.c \
 	routing/depend.c \
 	routing/engines.c \
+	routing/fattree.c \
+	routing/fattree_fill.c \
+	routing/fattree_note.c \
+	routing/fattree_silent.c \
+	routing/fattree_uneven.c \
 	routing/ladder.c \
 	routing/levels.c \
+	routing/lineup.c \
 	routing/minhop.c \
+	routing/nominal.c \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
 	routing/repair.c \
 	routing/report.c \
 	routing/roots.c \
+	routing/tree.c \
+	routing/tree_cost.c \
+	routing/tree_number.c \
+	routing/tree_state.c \
 	routing/updn.c \
 	routing/walk.c
 routing_public := routing/check.h routing/engine.h routing/report.h
 routing_pkgs :=
+
+# Long loops over bytes, which gcc turns into vector instructions from this level on.
+$(BUILD)/obj/routing/tree_cost.o $(BUILD)/obj/routing/fattree_fill.o: CFLAGS += -O3

@@ -20,9 +20,8 @@
  */
 #define RANK_UNKNOWN UINT16_MAX
 
-/* Ranks by distance from the roots; parts of the fabric without one hang on their first switch. */
-static void
-rank_from_roots(const struct fabric *f, const uint8_t *root, uint16_t *rank)
+void
+ranks_spread(const struct fabric *f, const uint8_t *root, uint16_t *rank)
 {
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		rank[sw] = root[sw] ? 0 : RANK_UNKNOWN;
@@ -42,9 +41,10 @@ previous_ranks(const struct engine_input *in, uint16_t *rank)
 	const struct plan *prev = in->previous;
 	const struct fabric *f = in->fabric;
 
-	/* Both engines that leave ranks mean this order by them. */
+	/* All engines that leave ranks mean this order by them. */
 	if (!prev || !prev->ranks || (strcmp(prev->engine_running, "updn") != 0 &&
-				      strcmp(prev->engine_running, "minhop") != 0))
+				      strcmp(prev->engine_running, "minhop") != 0 &&
+				      strcmp(prev->engine_running, "fattree") != 0))
 		return false;
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		uint32_t n = fabric_node_by_guid(prev->fabric, fabric_switch_node(f, sw)->guid);
@@ -214,9 +214,8 @@ lift(const struct ranks *r, uint32_t top, uint32_t *queue)
 	mem_free(rank);
 }
 
-/* Lift switches until each connected part has one top; *nlifted: how many it took. */
-static int
-join_tops(const struct ranks *r, uint32_t *nlifted, struct error *e)
+int
+ranks_join(const struct ranks *r, uint32_t *nlifted, struct error *e)
 {
 	uint32_t n = r->f->nswitches;
 	struct tops t = {
@@ -254,10 +253,10 @@ settle_ranks(const struct engine_input *in, bool configured, struct ranks *r, st
 	if (previous_ranks(in, old) && !roots_changed(in)) {
 		memcpy(kept.rank, r->rank, n * sizeof(*kept.rank));
 		inherit_ranks(n, old, kept.rank);
-		if (join_tops(&kept, &nkept, e))
+		if (ranks_join(&kept, &nkept, e))
 			nkept = UINT32_MAX;
 	}
-	rc = nkept ? join_tops(r, &nfresh, e) : 0;
+	rc = nkept ? ranks_join(r, &nfresh, e) : 0;
 	if (nkept != UINT32_MAX && (rc || !configured || nkept <= nfresh)) {
 		memcpy(r->rank, kept.rank, n * sizeof(*r->rank));
 		rc = 0;
@@ -268,8 +267,8 @@ settle_ranks(const struct engine_input *in, bool configured, struct ranks *r, st
 }
 
 /* Trees are built many times: let each look at edges of one direction only. */
-static void
-split_edges(struct ranks *r)
+void
+ranks_split(struct ranks *r)
 {
 	const struct fabric *f = r->f;
 
@@ -300,12 +299,12 @@ ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t 
 	r->rank = mem_array(r->f->nswitches, sizeof(*r->rank));
 	rc = roots_find(in, &roots, e);
 	if (rc == 0) {
-		rank_from_roots(in->fabric, roots.mark, r->rank);
+		ranks_spread(in->fabric, roots.mark, r->rank);
 		rc = settle_ranks(in, roots.configured, r, e);
 	}
 	if (rc == 0) {
 		roots_describe(in, &roots, r, note, size);
-		split_edges(r);
+		ranks_split(r);
 	}
 	roots_free(&roots);
 	return rc;

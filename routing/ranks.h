@@ -30,6 +30,17 @@ ranks_choose(const struct engine_input *in, struct ranks *r, char *note, size_t 
 	     struct error *e);
 void
 ranks_free(struct ranks *r);
+/* The steps of that, for those who take them by themselves. Ranks by distance from the switches
+ * that are marked in root[]; parts of the fabric without one hang on their first switch. */
+void
+ranks_spread(const struct fabric *f, const uint8_t *root, uint16_t *rank);
+/* Lift switches until each connected part has one top; *nlifted: how many it took. Of `r` only f
+ * and rank are used. ERR_UNSUPPORTED beyond RANKS_MAX. */
+int
+ranks_join(const struct ranks *r, uint32_t *nlifted, struct error *e);
+/* Fill down, edge and to from f and rank. */
+void
+ranks_split(struct ranks *r);
 /* For engine_output.ranks. */
 uint8_t *
 ranks_copy(const struct ranks *r);

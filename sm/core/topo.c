@@ -203,8 +203,10 @@ topo_unlink(struct topo *t, struct live_port *p)
 		t->watch.link(t->watch.arg, p, peer, false);
 	p->lost_peer = peer->device->guid;
 	p->lost_number = peer->number;
+	p->lost_type = peer->device->info.node_type;
 	peer->lost_peer = p->device->guid;
 	peer->lost_number = p->number;
+	peer->lost_type = p->device->info.node_type;
 	peer->peer = NULL;
 	p->peer = NULL;
 	t->path_version++;
@@ -417,6 +419,7 @@ snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
 		.number = p->number,
 		.lost_peer = p->peer ? 0 : p->lost_peer,
 		.lost_number = p->lost_number,
+		.lost_type = p->lost_type,
 		.cap_mask = external ? 0 : i->cap_mask,
 		.lid = external ? 0 : i->lid,
 		.lmc = external ? 0 : i->lmc,

@@ -57,6 +57,7 @@ struct live_port {
 	uint64_t judge_guid;		/* node GUID of the port whose probe decides the claim */
 	uint64_t lost_peer;		/* node GUID that was cabled here before; 0 */
 	uint8_t lost_number;		/* and its port */
+	uint8_t lost_type;		/* and its enum node_type */
 	struct portinfo info;		/* as last read or acknowledged */
 	uint64_t guid;			/* CA port, switch port 0 */
 	monotime probe_after;		/* back-off: not before this time */

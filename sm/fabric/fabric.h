@@ -68,6 +68,7 @@ struct fabric_port {
 	uint8_t speed;		/* enum link_speed in use */
 	uint8_t flags;		/* enum fabric_port_flags */
 	uint8_t lost_number;	/* port number at lost_peer */
+	uint8_t lost_type;	/* enum node_type of lost_peer; 0 unknown */
 };
 
 /* One direction of a link between two switches. Parallel links are separate edges. */

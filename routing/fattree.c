@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/fattree.h"
+#include <stdio.h>
+#include <string.h>
+#include "routing/fattree_impl.h"
+#include "sm/base/mem.h"
+#include "sm/base/parallel.h"
+
+/*
+ * Engine fattree: closed-form routing of trees of any depth, whole, degraded or irregular.
+ */
+
+struct filling {
+	struct fattree *ft;	/* what is filled */
+	uint8_t **work;		/* by thread */
+};
+
+static void
+fill_rows(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct filling *fl = arg;
+	struct fattree *ft = fl->ft;
+
+	for (size_t v = first; v < end; v++) {
+		struct plan_row *row;
+
+		if (ft->s.sw[v] == FABRIC_NONE)
+			continue;
+		row = plan_row_new(ft->in->lids->top);
+		fattree_fill(ft, (uint32_t)v, row->port, fl->work[thread]);
+		ft->rows[v] = row;
+	}
+}
+
+static void
+fill_all(struct fattree *ft)
+{
+	struct filling fl = { .ft = ft, .work = mem_array(ft->threads, sizeof(*fl.work)) };
+
+	for (unsigned i = 0; i < ft->threads; i++)
+		fl.work[i] = mem_alloc(fattree_work_size(ft));
+	parallel_run(ft->threads, ft->t->n, 4, fill_rows, &fl);
+	for (unsigned i = 0; i < ft->threads; i++)
+		mem_free(fl.work[i]);
+	mem_free(fl.work);
+}
+
+static int
+prepare(struct fattree *ft, struct error *e)
+{
+	int rc = tree_new(ft->in, &ft->t, e);
+
+	if (rc)
+		return rc;
+	rc = tree_state_find(ft->t, ft->in, &ft->s, e);
+	if (rc)
+		return rc;
+	ft->numbers = tree_numbers_new(ft->t, &ft->s, ft->in);
+	ft->nominal = tree_costs_new(ft->t, NULL, ft->threads);
+	ft->live = ft->s.whole ? tree_costs_ref(ft->nominal) :
+		tree_costs_new(ft->t, &ft->s, ft->threads);
+	fattree_digits_make(ft);
+	return 0;
+}
+
+/* What has not changed is the previous plan's row itself. */
+static void
+share_rows(const struct engine_input *in, struct engine_output *out)
+{
+	const struct plan *prev = in->previous;
+
+	for (uint32_t sw = 0; prev && sw < in->fabric->nswitches; sw++) {
+		uint32_t n = fabric_node_by_guid(prev->fabric,
+						 fabric_switch_node(in->fabric, sw)->guid);
+		uint32_t old = n == FABRIC_NONE ? FABRIC_NONE : prev->fabric->nodes[n].sw;
+
+		if (old == FABRIC_NONE || !plan_row_equal(prev->rows[old], out->rows[sw]))
+			continue;
+		plan_row_unref(out->rows[sw]);
+		out->rows[sw] = plan_row_ref(prev->rows[old]);
+	}
+}
+
+static void
+give_out(struct fattree *ft, struct engine_output *out)
+{
+	const struct fabric *f = ft->in->fabric;
+	struct ranks r = { .f = f, .rank = mem_array(f->nswitches, sizeof(*r.rank)) };
+
+	out->ranks = mem_alloc(f->nswitches);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t v = ft->s.vertex[sw];
+
+		r.rank[sw] = ft->s.rank[v];
+		out->ranks[sw] = (uint8_t)ft->s.rank[v];
+		if (engine_is_fixed(ft->in, sw))
+			continue;
+		out->rows[sw] = ft->rows[v];
+		ft->rows[v] = NULL;
+	}
+	out->roots = plan_roots_ref(ft->t->roots);
+	fattree_describe(ft, &r, out->note, sizeof(out->note));
+	ranks_split(&r);
+	fattree_heed_silent(ft, out, &r);
+	share_rows(ft->in, out);
+	ranks_free(&r);
+}
+
+static void
+done(struct fattree *ft)
+{
+	for (uint32_t v = 0; ft->rows && v < ft->t->n; v++)
+		plan_row_unref(ft->rows[v]);
+	mem_free(ft->rows);
+	fattree_digits_free(ft);
+	tree_costs_unref(ft->nominal);
+	tree_costs_unref(ft->live);
+	tree_numbers_unref(ft->numbers);
+	tree_state_free(&ft->s);
+	tree_unref(ft->t);
+}
+
+static int
+fattree_route(const struct engine_input *in, struct engine_output *out, struct error *e)
+{
+	struct fattree ft = {
+		.in = in, .threads = parallel_threads(in->options ? in->options->threads : 0),
+		.row_len = plan_row_len(in->lids->top),
+	};
+	int rc = prepare(&ft, e);
+
+	if (rc == 0) {
+		ft.rows = mem_array(ft.t->n, sizeof(struct plan_row *));
+		fill_all(&ft);
+		give_out(&ft, out);
+	}
+	done(&ft);
+	return rc;
+}
+
+const struct engine engine_fattree = {
+	.name = "fattree",
+	.help = "closed-form routing of fat trees, stable under faults, free of credit loops",
+	.topologies = "trees of any depth, degraded or irregular",
+	.deadlock_free = true,
+	.route = fattree_route,
+};

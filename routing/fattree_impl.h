@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_FATTREE_IMPL_H
+#define ROUTING_FATTREE_IMPL_H
+
+#include "routing/ranks.h"
+#include "routing/tree.h"
+
+/* Between fattree.c, which decides what is done, fattree_fill.c, which fills tables, and
+ * fattree_repair.c, which changes them. */
+
+/* The fabric as it should be or as it is: what is a way, and where it leads. */
+struct fattree_view {
+	const struct tree_costs *costs;
+	const uint16_t *rank;	/* by vertex: the order */
+	const uint8_t *nup;	/* by group: links that count; NULL: all */
+	const uint8_t *up;	/* by link: does it count; NULL: all do */
+};
+
+/* A choice among `slots` ways by the digit behind `divider`, for all LIDs. */
+struct fattree_digits {
+	uint32_t divider;
+	uint32_t slots;
+	uint8_t *slot;		/* by LID; LFT_NO_PORT: not in use */
+};
+
+struct fattree {
+	const struct engine_input *in;		/* what is routed */
+	struct tree *t;				/* the tree */
+	struct tree_numbers *numbers;		/* of destinations */
+	struct tree_state s;			/* as it is */
+	struct tree_costs *nominal;		/* costs as they should be */
+	struct tree_costs *live;		/* costs as they are */
+	bool full;				/* route for what is there, not for what should be */
+	unsigned threads;			/* resolved number */
+	uint32_t row_len;			/* entries of a table */
+	struct fattree_digits *digits;		/* all that are needed */
+	uint32_t ndigits;			/* how many */
+	uint32_t *digits_of;		/* by vertex: which of them is for its usual ways up, NONE */
+	struct plan_row **rows;			/* by vertex: what comes out */
+};
+
+/* Ways from a vertex to a home. */
+struct fattree_ways {
+	uint32_t len;			/* links */
+	uint32_t link[UINT8_MAX + 1];	/* they, in order of choice */
+	uint32_t ngroups;		/* groups that they belong to */
+	uint32_t group[UINT8_MAX + 1];	/* those */
+};
+
+/* Of the costs of one home: by vertex. */
+struct fattree_column {
+	const uint8_t *any;
+	const uint8_t *down;
+};
+
+static inline struct fattree_view
+fattree_nominal(const struct fattree *ft)
+{
+	return (struct fattree_view){ .costs = ft->nominal, .rank = ft->t->rank };
+}
+
+static inline struct fattree_view
+fattree_live(const struct fattree *ft)
+{
+	return (struct fattree_view){ .costs = ft->live, .rank = ft->s.rank, .nup = ft->s.nup,
+				      .up = ft->s.up };
+}
+
+/* The digits of the numbers that tables choose by. */
+void
+fattree_digits_make(struct fattree *ft);
+void
+fattree_digits_free(struct fattree *ft);
+/* The table of one vertex into `port` (row_len entries). `work`: fattree_work_size(). */
+size_t
+fattree_work_size(const struct fattree *ft);
+void
+fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, uint8_t *work);
+/* The same where links differ in rate. */
+void
+fattree_fill_uneven(const struct fattree *ft, uint32_t v, uint8_t *port);
+/* The entries of the LIDs that are at home at `v`. */
+void
+fattree_fill_own(const struct fattree *ft, uint32_t v, uint8_t *port);
+/* LIDs for which silent switches do otherwise are routed around them; out->rows are filled. */
+void
+fattree_heed_silent(const struct fattree *ft, struct engine_output *out, const struct ranks *r);
+/* What was found, for people. */
+void
+fattree_describe(const struct fattree *ft, const struct ranks *r, char *note, size_t size);
+/* The ways of one vertex to one home, from `costs` of the vertex and its neighbours. */
+void
+fattree_find_ways(const struct fattree *ft, const struct fattree_view *view, uint32_t v,
+		  uint32_t home, struct fattree_ways *w);
+/* The entry for one LID. */
+uint8_t
+fattree_choose(const struct fattree *ft, uint32_t v, uint32_t lid,
+	       const struct fattree_ways *nominal, const struct fattree_ways *live);
+
+#endif

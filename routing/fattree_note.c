@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/fattree_impl.h"
+#include <stdio.h>
+#include <string.h>
+#include "routing/levels.h"
+#include "routing/roots.h"
+#include "sm/base/buf.h"
+#include "sm/base/mem.h"
+
+/*
+ * What the engine says: the tree that it found, what of it is lost and how it dealt with that, the
+ * pairs that no way up and then down joins, and where the order of switches begins.
+ */
+#define LISTED 2u		/* pairs that are named */
+#define NAME_MAX_SHOWN 30	/* of each name */
+
+static void
+describe_lost(struct buf *b, const struct fattree *ft)
+{
+	if (!ft->s.nlost)
+		return;
+	buf_printf(b, "; %u of %u cables between switches are lost: ", ft->s.nlost,
+		   ft->t->nlinks / 2);
+	buf_str(b, ft->full ? "routed for what is left" : "only what used them is moved");
+}
+
+/* Pairs of hosts' switches without a way. */
+static void
+describe_apart(struct buf *b, const struct fattree *ft)
+{
+	const struct fabric *f = ft->in->fabric;
+	uint32_t *part = mem_array(f->nswitches, sizeof(*part)), *hosts = levels_hosts(f);
+	uint64_t pairs = 0;
+	uint32_t listed = 0;
+
+	levels_components(f, part);
+	for (uint32_t from = 0; from < f->nswitches; from++) {
+		const uint8_t *any = ft->live->row[ft->s.vertex[from]]->any;
+
+		if (!hosts[from] || !memchr(any, TREE_FAR, ft->t->n))
+			continue;
+		for (uint32_t to = 0; to < f->nswitches; to++) {
+			if (!hosts[to] || part[from] != part[to] ||
+			    any[ft->s.vertex[to]] != TREE_FAR)
+				continue;
+			pairs += (uint64_t)hosts[from] * hosts[to];
+			if (listed++ < LISTED)
+				buf_printf(b, "%s%.*s to %.*s", listed == 1 ? "; no way from " :
+					   ", ", NAME_MAX_SHOWN, fabric_switch_node(f, from)->name,
+					   NAME_MAX_SHOWN, fabric_switch_node(f, to)->name);
+		}
+	}
+	if (pairs)
+		buf_printf(b, " (%llu pairs of hosts in all)", (unsigned long long)pairs);
+	mem_free(part);
+	mem_free(hosts);
+}
+
+void
+fattree_describe(const struct fattree *ft, const struct ranks *r, char *note, size_t size)
+{
+	const struct engine_options *o = ft->in->options;
+	struct roots roots = { .mark = mem_array(r->f->nswitches, 1),
+			       .configured = o && o->nroots };
+	struct buf b = { 0 };
+	char text[400];
+
+	for (uint32_t sw = 0; sw < r->f->nswitches; sw++) {
+		roots.mark[sw] = ft->t->level[ft->s.vertex[sw]] == 0;
+		roots.len += roots.mark[sw];
+	}
+	buf_printf(&b, "%u levels, %u leaves, %u ports of hosts", ft->t->levels,
+		   ft->numbers->nleaves, ft->numbers->nhosts);
+	describe_lost(&b, ft);
+	describe_apart(&b, ft);
+	roots_describe(ft->in, &roots, r, text, sizeof(text));
+	if (text[0])
+		buf_printf(&b, "; %s", text);
+	snprintf(note, size, "%s", b.data);
+	buf_free(&b);
+	roots_free(&roots);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/tree.h"
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/base/parallel.h"
+
+/*
+ * Costs of all ways. A sweep from the bottom of the order to its top adds up what can be reached by
+ * going down alone, a second one downwards what can be reached by climbing first. Each link takes a
+ * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on each other: threads take strips of columns, as
+ * wide as a cache holds for all rows.
+ */
+#define STRIPS 8u	/* that a thread does together */
+
+struct sweep {
+	const struct tree *t;		/* the tree */
+	const struct tree_state *s;	/* as it is; NULL: as it should be */
+	const uint16_t *rank;		/* the order */
+	const uint32_t *upwards;	/* vertices in it */
+	struct tree_costs *c;		/* to be filled */
+};
+
+static struct tree_row *
+row_new(uint32_t width)
+{
+	struct tree_row *r = mem_alloc(sizeof(*r) + 2 * (size_t)width);
+
+	r->refs = 1;
+	r->any = r->down + width;
+	return r;
+}
+
+/* to[] = min(to[], from[] + 1); what is longer than TREE_LONGEST is out of reach. */
+static void
+relax(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		uint8_t x = from[i] < TREE_LONGEST ? (uint8_t)(from[i] + 1) : TREE_FAR;
+
+		to[i] = x < to[i] ? x : to[i];
+	}
+}
+
+/* Who can get there by going down alone does. */
+static void
+prefer_down(uint8_t *restrict any, const uint8_t *restrict down, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		any[i] = down[i] != TREE_FAR ? down[i] : any[i];
+}
+
+static bool
+works(const struct sweep *w, uint32_t g)
+{
+	return !w->s || w->s->nup[g];
+}
+
+static void
+sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
+{
+	const struct tree *t = w->t;
+	struct tree_row **row = w->c->row;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t v = w->upwards[i];
+		uint8_t *down = row[v]->down + at;
+
+		memset(down, TREE_FAR, len);
+		if (v >= at && v < at + len)
+			down[v - at] = 0;
+		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
+				relax(down, row[t->groups[g].to]->down + at, len);
+	}
+	for (uint32_t i = t->n; i-- > 0;) {
+		uint32_t v = w->upwards[i];
+		uint8_t *any = row[v]->any + at;
+
+		memset(any, TREE_FAR, len);
+		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+			if (works(w, g) && tree_up(w->rank, v, t->groups[g].to))
+				relax(any, row[t->groups[g].to]->any + at, len);
+		prefer_down(any, row[v]->down + at, len);
+	}
+}
+
+static void
+sweep_strips(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct sweep *w = arg;
+
+	(void)thread;
+	sweep_strip(w, (uint32_t)first * TREE_STRIP, (uint32_t)(end - first) * TREE_STRIP);
+}
+
+struct tree_costs *
+tree_costs_new(const struct tree *t, const struct tree_state *s, unsigned threads)
+{
+	struct tree_costs *c = mem_zalloc(sizeof(*c));
+	const uint16_t *rank = s ? s->rank : t->rank;
+	uint32_t *upwards = tree_upwards(t, rank);
+	struct sweep w = { .t = t, .s = s, .rank = rank, .upwards = upwards, .c = c };
+
+	c->refs = 1;
+	c->n = t->n;
+	c->width = (t->n + TREE_STRIP - 1) / TREE_STRIP * TREE_STRIP;
+	c->row = mem_array(t->n, sizeof(struct tree_row *));
+	for (uint32_t v = 0; v < t->n; v++)
+		c->row[v] = row_new(c->width);
+	parallel_run(threads, c->width / TREE_STRIP, STRIPS, sweep_strips, &w);
+	mem_free(upwards);
+	return c;
+}
+
+struct tree_costs *
+tree_costs_ref(struct tree_costs *c)
+{
+	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
+static void
+row_unref(struct tree_row *r)
+{
+	if (!__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
+		mem_free(r);
+}
+
+void
+tree_costs_unref(struct tree_costs *c)
+{
+	if (!c || __atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (uint32_t v = 0; v < c->n; v++)
+		row_unref(c->row[v]);
+	mem_free(c->row);
+	mem_free(c);
+}
