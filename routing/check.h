@@ -55,11 +55,11 @@ check_union(const struct check_input *in, struct plan_check *report);
 
 /*
  * Quality of proved tables, by static load counting (no simulation):
- * shift: over permutations dst = (src + k) mod N of the CA ports in order of (leaf, port), the
- * worst load of a link between switches; random: the same for random permutations; a2a: largest
- * min(sources, destinations) of such a link (as in the Dmodc papers); ebb: effective bisection
- * bandwidth (Hoefler, Schneider, Lumsdaine 2008): mean over random perfect matchings of each
- * flow's 1 / worst load on its path.
+ * shift: over permutations dst = (src + k) mod N of the CA ports in order of (leaf, port), leaves
+ * in topological order (lineup.h), the worst load of a link between switches; random: the same for
+ * random permutations; a2a: largest min(sources, destinations) of such a link (as in the Dmodc
+ * papers); ebb: effective bisection bandwidth (Hoefler, Schneider, Lumsdaine 2008): mean over
+ * random perfect matchings of each flow's 1 / worst load on its path.
  */
 struct quality_report {
 	uint32_t shift_max;

@@ -2,6 +2,7 @@
 #include "routing/fattree.h"
 #include <stdio.h>
 #include <string.h>
+#include "routing/balance.h"
 #include "routing/fattree_impl.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
@@ -45,6 +46,27 @@ fill_all(struct fattree *ft)
 	mem_free(fl.work);
 }
 
+/* Do most hosts hang on switches that have others below them? Then digits mean nothing. */
+static bool
+is_no_tree(const struct fattree *ft)
+{
+	const struct tree *t = ft->t;
+	bool *below = mem_array(t->n, sizeof(*below));
+	uint32_t above = 0;
+
+	for (uint32_t v = 0; v < t->n; v++)
+		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+			below[v] |= t->level[t->groups[g].to] > t->level[v];
+	for (uint32_t lid = 1; lid <= ft->in->lids->top; lid++) {
+		const struct plan_dest *d = &ft->in->lids->dest[lid];
+
+		above += d->port != FABRIC_NONE && d->sw != FABRIC_NONE && d->out && !d->offset &&
+			below[ft->s.vertex[d->sw]];
+	}
+	mem_free(below);
+	return 2 * above > ft->numbers->nhosts;
+}
+
 static int
 prepare(struct fattree *ft, struct error *e)
 {
@@ -81,6 +103,17 @@ share_rows(const struct engine_input *in, struct engine_output *out)
 	}
 }
 
+/* In the order of switches, but by load, as engine updn does. */
+static void
+balance_all(const struct fattree *ft, struct engine_output *out, const struct ranks *r)
+{
+	const struct balance_trees trees = {
+		.hosts = ranks_tree, .hosts_arg = r, .switches = ranks_tree, .switches_arg = r,
+	};
+
+	balance_rows(ft->in, out, &trees);
+}
+
 static void
 give_out(struct fattree *ft, struct engine_output *out)
 {
@@ -93,7 +126,7 @@ give_out(struct fattree *ft, struct engine_output *out)
 
 		r.rank[sw] = ft->s.rank[v];
 		out->ranks[sw] = (uint8_t)ft->s.rank[v];
-		if (engine_is_fixed(ft->in, sw))
+		if (engine_is_fixed(ft->in, sw) || ft->no_tree)
 			continue;
 		out->rows[sw] = ft->rows[v];
 		ft->rows[v] = NULL;
@@ -101,7 +134,10 @@ give_out(struct fattree *ft, struct engine_output *out)
 	out->roots = plan_roots_ref(ft->t->roots);
 	fattree_describe(ft, &r, out->note, sizeof(out->note));
 	ranks_split(&r);
-	fattree_heed_silent(ft, out, &r);
+	if (ft->no_tree)
+		balance_all(ft, out, &r);
+	else
+		fattree_heed_silent(ft, out, &r);
 	share_rows(ft->in, out);
 	ranks_free(&r);
 }
@@ -131,7 +167,9 @@ fattree_route(const struct engine_input *in, struct engine_output *out, struct e
 
 	if (rc == 0) {
 		ft.rows = mem_array(ft.t->n, sizeof(struct plan_row *));
-		fill_all(&ft);
+		ft.no_tree = is_no_tree(&ft);
+		if (!ft.no_tree)
+			fill_all(&ft);
 		give_out(&ft, out);
 	}
 	done(&ft);

@@ -30,12 +30,13 @@ struct fattree {
 	struct tree_state s;			/* as it is */
 	struct tree_costs *nominal;		/* costs as they should be */
 	struct tree_costs *live;		/* costs as they are */
-	bool full;				/* route for what is there, not for what should be */
+	bool full;				/* route for what is there only */
+	bool no_tree;				/* hosts hang everywhere: balance instead */
 	unsigned threads;			/* resolved number */
 	uint32_t row_len;			/* entries of a table */
 	struct fattree_digits *digits;		/* all that are needed */
 	uint32_t ndigits;			/* how many */
-	uint32_t *digits_of;		/* by vertex: which of them is for its usual ways up, NONE */
+	uint32_t *digits_of;			/* by vertex: which for its usual ways up */
 	struct plan_row **rows;			/* by vertex: what comes out */
 };
 

@@ -17,7 +17,7 @@
 static void
 describe_lost(struct buf *b, const struct fattree *ft)
 {
-	if (!ft->s.nlost)
+	if (!ft->s.nlost || ft->no_tree)
 		return;
 	buf_printf(b, "; %u of %u cables between switches are lost: ", ft->s.nlost,
 		   ft->t->nlinks / 2);
@@ -71,6 +71,8 @@ fattree_describe(const struct fattree *ft, const struct ranks *r, char *note, si
 	}
 	buf_printf(&b, "%u levels, %u leaves, %u ports of hosts", ft->t->levels,
 		   ft->numbers->nleaves, ft->numbers->nhosts);
+	if (ft->no_tree)
+		buf_str(&b, "; no tree, as most of them hang above others: balanced by load");
 	describe_lost(&b, ft);
 	describe_apart(&b, ft);
 	roots_describe(ft->in, &roots, r, text, sizeof(text));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "routing/channels.h"
+#include "routing/lineup.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -10,13 +11,15 @@
  * How well proved tables spread traffic. Nothing is simulated: flows of a pattern are laid along
  * their paths and counted on the links between switches. Flows between two hosts of one switch
  * cross none. Hosts are the ports of channel adapters, by their base LIDs, in order of (switch,
- * port), so that shift patterns go the way that jobs are usually placed.
+ * port), switches in topological order, so that shift patterns go the way that jobs are usually
+ * placed.
  *
  * Patterns are shared out among threads; each has its result in a place of its own and its random
  * numbers from its own number, so that the figures do not depend on the number of threads.
  */
 struct host {
 	uint32_t sw;	/* home switch */
+	uint32_t place;	/* of that in topological order */
 	uint16_t lid;	/* base LID */
 	uint8_t out;	/* port there */
 };
@@ -37,7 +40,7 @@ struct counter {
 struct quality {
 	const struct check_input *in;	/* whose tables */
 	struct channels channels;	/* for its index of edges */
-	struct host *hosts;		/* in order of (switch, port) */
+	struct host *hosts;		/* in order of (leaf, port), leaves as in lineup.h */
 	uint32_t nhosts;		/* their number */
 	uint32_t *shifts;		/* distances measured */
 	struct pattern *patterns;	/* results of the present kind */
@@ -235,8 +238,8 @@ host_cmp(const void *a, const void *b)
 {
 	const struct host *x = a, *y = b;
 
-	if (x->sw != y->sw)
-		return x->sw < y->sw ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
 	return x->out < y->out ? -1 : x->out > y->out;
 }
 
@@ -244,14 +247,20 @@ static void
 list_hosts(struct quality *q)
 {
 	const struct plan_lids *l = q->in->lids;
+	uint32_t *place = mem_array(q->in->fabric->nswitches, sizeof(*place));
 
+	lineup_found(q->in->fabric, place);
 	q->hosts = mem_array(l->top + 1u, sizeof(*q->hosts));
 	for (uint32_t lid = 1; lid <= l->top; lid++) {
 		const struct plan_dest *d = &l->dest[lid];
 
 		if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE && d->out && d->offset == 0)
-			q->hosts[q->nhosts++] = (struct host){ d->sw, (uint16_t)lid, d->out };
+			q->hosts[q->nhosts++] = (struct host){
+				.sw = d->sw, .place = place[d->sw], .lid = (uint16_t)lid,
+				.out = d->out,
+			};
 	}
+	mem_free(place);
 	qsort(q->hosts, q->nhosts, sizeof(*q->hosts), host_cmp);
 	q->leaves = mem_array(q->nhosts, sizeof(*q->leaves));
 	q->leaf_hosts = mem_array(q->nhosts, sizeof(*q->leaf_hosts));

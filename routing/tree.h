@@ -41,12 +41,12 @@ struct tree {
 
 /* The fabric as it is. Indexed like the tree. */
 struct tree_state {
-	uint32_t *sw;		/* by vertex: switch index in the snapshot, FABRIC_NONE for ghosts */
+	uint32_t *sw;		/* by vertex: switch index, FABRIC_NONE for ghosts */
 	uint32_t *vertex;	/* by switch index */
 	uint8_t *up;		/* by link: 1 if it works */
 	uint32_t *rate;		/* by link: Mbit/s */
 	uint8_t *nup;		/* by group: links that work */
-	uint16_t *rank;		/* by vertex: order of the snapshot; equal to the tree's as a rule */
+	uint16_t *rank;		/* by vertex: today's order, the tree's as a rule */
 	uint8_t *uneven;	/* by vertex: links of different rates carry its packets */
 	uint32_t nlost;		/* cables between switches that do not work */
 	bool whole;		/* the nominal fabric: nothing is lost and the order is equal */

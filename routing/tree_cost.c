@@ -7,8 +7,8 @@
 /*
  * Costs of all ways. A sweep from the bottom of the order to its top adds up what can be reached by
  * going down alone, a second one downwards what can be reached by climbing first. Each link takes a
- * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on each other: threads take strips of columns, as
- * wide as a cache holds for all rows.
+ * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on
+ * each other: threads take strips of columns, as wide as a cache holds for all rows.
  */
 #define STRIPS 8u	/* that a thread does together */
 

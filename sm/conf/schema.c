@@ -23,9 +23,9 @@ static const char *const level_words[] = { "error", "warning", "notice", "info",
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
-static const char *const engine_words[] = { "minhop", "updn", NULL };
+static const char *const engine_words[] = { "fattree", "minhop", "updn", NULL };
 static const char *const later_engines[] = {
-	"auto", "dfsssp", "dnup", "dor", "dragonfly", "fattree", "file", "ftree", "lash", "nue",
+	"auto", "dfsssp", "dnup", "dor", "dragonfly", "file", "ftree", "lash", "nue",
 	"sssp", "torus", "torus-2qos", NULL,
 };
 

@@ -282,17 +282,17 @@ test_messages(void **state)
 		{ S "refuse_if_master: maybe\n",
 		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
-		  "t.yaml:2:33: routing.engines: expected a list of at least one of minhop or "
-		  "updn, found \"updwn\"; did you mean \"updn\"?" },
-		{ S "routing: {engines: [fattree, updn]}\n",
-		  "t.yaml:2:25: routing.engines: this version does not have \"fattree\" yet: "
-		  "use minhop or updn" },
+		  "t.yaml:2:33: routing.engines: expected a list of at least one of fattree, "
+		  "minhop or updn, found \"updwn\"; did you mean \"updn\"?" },
+		{ S "routing: {engines: [nue, updn]}\n",
+		  "t.yaml:2:25: routing.engines: this version does not have \"nue\" yet: "
+		  "use fattree, minhop or updn" },
 		{ S "routing: {engines: [auto]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"auto\" yet: "
-		  "use minhop or updn" },
+		  "use fattree, minhop or updn" },
 		{ S "routing: {engines: []}\n",
-		  "t.yaml:2:24: routing.engines: expected a list of at least one of minhop or "
-		  "updn, found an empty list" },
+		  "t.yaml:2:24: routing.engines: expected a list of at least one of fattree, "
+		  "minhop or updn, found an empty list" },
 		{ S "routing: {engines: [updn, updn]}\n",
 		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },
 		{ S "routing: {fallback: wran}\n", "t.yaml:2:25: routing.fallback: expected warn "
