@@ -146,6 +146,21 @@ trap(struct subnet *s, const struct notice *n)
 	}
 }
 
+/*
+ * The specification has the key told to a master alone (IBA 14.4.1). OpenSM tells it to all, and takes
+ * a manager that does not for nobody: it would rule beside a weftd that is master. But to one that
+ * stands by and is not to lead it would hand over for a lower GUID alone, and a new manager does not
+ * capture a live fabric: from that one the key is kept.
+ */
+static uint64_t
+told_key(const struct subnet *s)
+{
+	bool leads = s->role == ROLE_MASTER ||
+		(s->role == ROLE_STANDBY && s->conf->priority > s->master.priority);
+
+	return leads ? s->conf->sm_key : 0;
+}
+
 /* What we say of ourselves. Set (handover and the like) is answered as illegal in this state: a
  * master keeps its office, and a standby takes over when the master is gone. */
 static void
@@ -157,9 +172,7 @@ sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
 	};
 	struct sminfo i = {
 		.guid = s->port->id.guid,
-		/* The specification would have it told to a master alone. But OpenSM tells it to
-		 * all, and takes whoever does not for nobody: it would rule beside us. */
-		.sm_key = s->conf->sm_key,
+		.sm_key = told_key(s),
 		.activity = (uint32_t)transact_counters(s->transact)->sent_total,
 		.priority = (uint8_t)s->conf->priority,
 		.state = states[s->role],
