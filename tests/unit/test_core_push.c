@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
+#include "sim/model_impl.h"
 #include "tests/unit/core_bed.h"
 #include "tests/unit/core_tap.h"
 
@@ -300,7 +301,7 @@ one_bad(const struct bad_case *c)
 		model_refuse(b->m, bad, c->refuse, MAD_STATUS_BAD_FIELD);
 	model_keep(b->m, bad, c->keep);
 	if (c->keep & MODEL_KEEP_MTU)
-		b->m->nodes[bad].ports[1].info.neighbor_mtu = 1;	/* 256 bytes, to be raised */
+		b->m->nodes[bad].ports[1].info.neighbor_mtu = 1;	/* to be raised */
 	bed_start(sm);
 	assert_int_equal(bed_run(sm, SEC(60)), -1);
 	assert_non_null(strstr(sm->why, c->node));
