@@ -13,10 +13,10 @@
  *
  * A pcap record is the packet that would be on the first cable: local route header, base transport
  * header, datagram extended transport header, the MAD, and two checksums that are left zero (IBA
- * volume 1, 7.7, 9.2, 9.3). SMPs travel on virtual lane 15 between the queue pairs 0, GMPs on lane 0
- * between the queue pairs 1. The pcap registry has a link type for such packets, 247, but Wireshark
- * does not read it; what it reads are ERF records (link type 197) of the type InfiniBand, which is a
- * header of 16 bytes more.
+ * volume 1, 7.7, 9.2, 9.3). SMPs travel on virtual lane 15 between the queue pairs 0, GMPs on lane
+ * 0 between the queue pairs 1. The pcap registry has a link type for such packets, 247, but
+ * Wireshark does not read it; what it reads are ERF records (link type 197) of the type InfiniBand,
+ * which is a header of 16 bytes more.
  */
 #define PCAP_MAGIC 0xa1b2c3d4u		/* times in microseconds */
 #define PCAP_LINK_ERF 197u

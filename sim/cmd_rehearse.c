@@ -5,8 +5,8 @@
 #include "sim/stage.h"
 
 /*
- * weftsim rehearse: a fabric and its script under virtual time, as fast as they can, and what happens
- * as text. One seed gives the same text each time.
+ * weftsim rehearse: a fabric and its script under virtual time, as fast as they can, and what
+ * happens as text. One seed gives the same text each time.
  */
 static int
 usage(FILE *out, int status)
@@ -14,9 +14,9 @@ usage(FILE *out, int status)
 	fprintf(out,
 		"usage: weftsim rehearse FABRIC --for TIME [OPTIONS]\n\n"
 		"Let a fabric and its script run under virtual time, print what happens to the\n"
-		"fabric, a line each with seconds since the start, and \"wrong\" at the end. One\n"
-		"seed gives the same lines each time. No program attaches; with a subnet manager it\n"
-		"is weftd --sim FABRIC --sim-for TIME.\n\n%s"
+		"fabric, a line each with seconds since the start, and \"wrong\" at the end.\n"
+		"One seed gives the same lines each time. No program attaches; with a subnet\n"
+		"manager it is weftd --sim FABRIC --sim-for TIME.\n\n%s"
 		"  --for TIME           how long, such as 90s, 2h, 1d\n", stage_help);
 	return status;
 }

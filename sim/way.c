@@ -98,7 +98,8 @@ partition_allows(const struct packet *k, const struct sim_node *n, uint32_t node
 	    sma_pkey_allows(n, port, k->pkey))
 		return true;
 	if (k->counts) {
-		counter_add(k->counts, node, port, in ? CTR_RCV_CONSTRAINT : CTR_XMIT_CONSTRAINT, 1);
+		counter_add(k->counts, node, port,
+			    in ? CTR_RCV_CONSTRAINT : CTR_XMIT_CONSTRAINT, 1);
 		trap_switch_bad_pkey(k->counts, node, port, &(struct trap_packet){
 			.key = k->pkey, .src_qp = 1, .dst_qp = 1, .slid = k->slid,
 			.dlid = k->dlid, .sl = k->sl,

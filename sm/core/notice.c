@@ -149,7 +149,7 @@ trap(struct subnet *s, const struct notice *n)
 /*
  * The specification has the key told to a master alone (IBA 14.4.1). OpenSM tells it to all, and
  * takes a manager that does not for nobody: it would rule beside a weftd that is master. But to
- * one that stands by and is not to lead it would hand over for a lower GUID alone, and a new manager
+ * one that stands by and is not to lead it would hand over for a lower GUID, and a new manager
  * does not capture a live fabric: from that one the key is kept.
  */
 static uint64_t
