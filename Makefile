@@ -15,7 +15,7 @@ V ?=
 libs := base wire conf store text fabric port core ctl routing sim
 include sm/base/files.mk sm/wire/files.mk sm/conf/files.mk sm/store/files.mk sm/text/files.mk
 include sm/fabric/files.mk sm/port/files.mk sm/core/files.mk sm/ctl/files.mk
-include routing/files.mk cli/files.mk sim/files.mk sim/preload/files.mk
+include routing/files.mk offline/files.mk cli/files.mk sim/files.mk sim/preload/files.mk
 include tests/files.mk
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
@@ -76,7 +76,10 @@ install: programs
 	install -m 755 $(BUILD)/weftd $(DESTDIR)$(PREFIX)/sbin/
 	install -d $(DESTDIR)$(PREFIX)/lib/weft
 	install -m 755 $(BUILD)/$(preload_lib) $(DESTDIR)$(PREFIX)/lib/weft/
-	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd,$(programs))) $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd weft-offline,$(programs))) \
+		$(DESTDIR)$(PREFIX)/bin/
+	install -d $(DESTDIR)$(PREFIX)/libexec/weft
+	install -m 755 $(BUILD)/weft-offline $(DESTDIR)$(PREFIX)/libexec/weft/
 	for n in 1 5 8; do for f in docs/*.$$n; do [ ! -e $$f ] || \
 		install -m 644 $$f $(DESTDIR)$(PREFIX)/share/man/man$$n/ || exit 1; done; done
 	install -m 644 etc/weftd.service $(DESTDIR)$(PREFIX)/lib/systemd/system/

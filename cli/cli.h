@@ -26,6 +26,7 @@ enum cli_exit {
 enum cli_kind {
 	CLI_FLAG,		/* true if given */
 	CLI_STRING,
+	CLI_LIST,		/* a string each time it is given */
 	CLI_NUMBER,
 	CLI_SECONDS,		/* "30" or a duration with a unit; sent in milliseconds */
 };
@@ -97,6 +98,17 @@ int
 run_events(struct cli *c);
 int
 check_verdict(const json_t *data);
+int
+route_verdict(const json_t *data);
+/* An answer, as its command prints it or as JSON. */
+void
+cli_show(const struct cli *c, const json_t *data);
+
+/* offline.c: what weft-offline does. */
+int
+run_route(struct cli *c);
+int
+run_check(struct cli *c);
 
 /* print.c: one line, whatever would upset a terminal replaced. */
 void
@@ -143,6 +155,8 @@ void
 print_path(const struct cli *c, const json_t *data);
 void
 print_check(const struct cli *c, const json_t *data);
+void
+print_route(const struct cli *c, const json_t *data);
 void
 print_reroute(const struct cli *c, const json_t *data);
 void

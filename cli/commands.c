@@ -64,8 +64,26 @@ static const struct cli_option event_options[] = {
 	{ 0 },
 };
 
+#define SAMPLES { "seed", "N", "seed", CLI_NUMBER, "of what is sampled to measure load (1)", NULL }
+#define THREADS { "threads", "N", "threads", CLI_NUMBER, "instead of one for each core", NULL }
+
 static const struct cli_option check_options[] = {
+	{ "dump", "DIR", "dump", CLI_STRING, "prove the tables in files, without a daemon", NULL },
 	FLAG("no-quality", "no_quality", "only prove, measure no load"),
+	SAMPLES,
+	THREADS,
+	{ 0 },
+};
+
+static const struct cli_option route_options[] = {
+	{ "engine", "NAME", "engine", CLI_LIST, "routing engine; again for the next to try", NULL },
+	{ "roots", "GUID,...", "roots", CLI_STRING, "the switches at the top of the tree", NULL },
+	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
+	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
+	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
+	FLAG("no-quality", "no_quality", "only route and prove, measure no load"),
+	SAMPLES,
+	THREADS,
 	{ 0 },
 };
 
@@ -191,13 +209,28 @@ const struct cli_command cli_commands[] = {
 		.print = print_path,
 	}, {
 		.name = "check",
-		.synopsis = "[--no-quality]",
-		.help = "prove the running routing, and report its quality",
-		.more = "Status 1 if the tables are not proved.\n",
+		.synopsis = "[--dump DIR] [--no-quality]",
+		.help = "prove the running routing, or dumped tables, and report the quality",
+		.more = "DIR holds what ibnetdiscover and dump_lfts printed, or OpenSM's\n"
+			"opensm-lfts.dump; perhaps outputs of dump_mfts and smpquery sl2vl, too.\n"
+			"Status 1 if the tables are not proved.\n",
 		.options = check_options,
 		.doing = "proving the routing",
 		.print = print_check,
+		.run = run_check,
 		.verdict = check_verdict,
+	}, {
+		.name = "route",
+		.synopsis = "FILE [--engine NAME]... [--lfts OUT] [OPTIONS]",
+		.help = "route a saved ibnetdiscover output without a daemon",
+		.more = "FILE may be - for standard input. Without an engine those of a daemon\n"
+			"without configuration are taken. Status 1 if no routing is proved.\n",
+		.options = route_options,
+		.words = { "path" },
+		.need = 1,
+		.print = print_route,
+		.run = run_route,
+		.verdict = route_verdict,
 	}, {
 		.name = "reroute",
 		.synopsis = "[--engine NAME] [--full] [--dry-run]",

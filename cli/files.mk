@@ -3,6 +3,7 @@ cli_src := \
 	cli/commands.c \
 	cli/connection.c \
 	cli/main.c \
+	cli/offline.c \
 	cli/options.c \
 	cli/print.c \
 	cli/print_lists.c \

@@ -199,7 +199,12 @@ set_option(struct cli *c, const struct cli_option *o, const char *value)
 
 		if (!s)
 			return wrong_value(c, o, "no UTF-8 text", value);
-		json_object_set_new(c->args, o->key, s);
+		if (o->kind == CLI_LIST && !json_object_get(c->args, o->key))
+			json_object_set_new(c->args, o->key, json_array());
+		if (o->kind == CLI_LIST)
+			json_array_append_new(json_object_get(c->args, o->key), s);
+		else
+			json_object_set_new(c->args, o->key, s);
 	}
 	return 0;
 }

@@ -339,15 +339,28 @@ check_quality(const json_t *d)
 	     N(d, "a2a"), field_real(d, "ebb") * 100);
 }
 
+/* What only dumps have: lanes by tables, multicast. */
+static void
+check_dump(const json_t *d)
+{
+	if (field_uint(d, "lanes") > 1)
+		emit(stdout, "lanes    %llu, by the SL to VL tables\n", N(d, "lanes"));
+	if (field_uint(d, "multicast_lids"))
+		emit(stdout,
+		     "groups   %llu multicast LID%s, %llu senders on loops, %llu unreached\n",
+		     N(d, "multicast_lids"), plural(field_uint(d, "multicast_lids")),
+		     N(d, "multicast_loops"), N(d, "multicast_unreached"));
+}
+
 void
 print_check(const struct cli *c, const json_t *d)
 {
 	char took[DURATION_TEXT_SIZE];
 
-	(void)c;
 	emit(stdout, "proof    %s, of the tables of %s in %s\n",
 	     field_bool(d, "ok") ? "passed" : "FAILED",
-	     field_str(d, "engine")[0] ? field_str(d, "engine") : "no engine",
+	     field_str(d, "engine")[0] ? field_str(d, "engine") :
+	     field_str(d, "tables")[0] ? field_str(d, "tables") : "no engine",
 	     ms_text(took, d, "took_ms"));
 	emit(stdout, "pairs    %llu, of which %llu unreachable and %llu joined by no cables\n",
 	     N(d, "pairs"), N(d, "unreachable"), N(d, "cut_off"));
@@ -360,7 +373,36 @@ print_check(const struct cli *c, const json_t *d)
 					   : "no loop in the dependencies of links");
 	if (field_str(d, "cycle")[0])
 		emit(stdout, "         %s\n", field_str(d, "cycle"));
+	check_dump(d);
 	check_quality(d);
+	/* Not of a running routing: there the note is the engine's, and weft status has it. */
+	if (c->command->print == print_check && field_str(d, "note")[0])
+		emit(stdout, "note     %s\n", field_str(d, "note"));
+}
+
+/* What a routing offline has besides the proof. */
+void
+print_route(const struct cli *c, const json_t *d)
+{
+	char took[DURATION_TEXT_SIZE];
+
+	emit(stdout, "fabric   %llu switch%s, %llu host%s, %llu link%s, %llu LID%s\n",
+	     N(d, "switches"), plural_es(field_uint(d, "switches")), N(d, "hosts"),
+	     plural(field_uint(d, "hosts")), N(d, "links"), plural(field_uint(d, "links")),
+	     N(d, "lids"), plural(field_uint(d, "lids")));
+	if (!field_bool(d, "ok")) {
+		emit(stdout, "routing  none\n");
+		return;
+	}
+	emit(stdout, "routing  by %s in %s\n", field_str(d, "engine"),
+	     ms_text(took, d, "route_ms"));
+	if (field_str(d, "reason")[0])
+		emit(stdout, "         not %s: %s\n", field_str(d, "engine_requested"),
+		     field_str(d, "reason"));
+	if (field_str(d, "note")[0])
+		emit(stdout, "         %s\n", field_str(d, "note"));
+	print_check(c, d);
+	emit(stdout, "memory   %.1f MB at most\n", (double)field_uint(d, "peak_rss_kb") / 1024);
 }
 
 void

@@ -35,8 +35,8 @@ show_json_lines(const json_t *events)
 	}
 }
 
-static void
-show(const struct cli *c, const json_t *data)
+void
+cli_show(const struct cli *c, const json_t *data)
 {
 	if (json_is_false(json_object_get(data, "current")) && field_str(data, "as_of")[0])
 		emit(stderr, "weft: what follows is as of %s: %s\n", field_str(data, "as_of"),
@@ -69,7 +69,7 @@ cli_run(struct cli *c)
 		ret = connection_request(c, &data, &e);
 	if (ret)
 		return fail(ret, &e);
-	show(c, data);
+	cli_show(c, data);
 	if (c->command->verdict)
 		ret = c->command->verdict(data);
 	json_decref(data);
@@ -121,7 +121,7 @@ run_wait(struct cli *c)
 		fputs("\r\033[K", stderr);
 	if (ret)
 		return fail(ret, &e);
-	show(c, data);
+	cli_show(c, data);
 	json_decref(data);
 	return 0;
 }
@@ -140,7 +140,7 @@ run_events(struct cli *c)
 		ret = connection_request(c, &data, &e);
 		if (ret)
 			break;
-		show(c, data);
+		cli_show(c, data);
 		fflush(stdout);
 		json_object_del(c->args, "last");
 		json_object_set(c->args, "after", json_object_get(data, "last"));
@@ -160,5 +160,14 @@ check_verdict(const json_t *data)
 	if (!first[0] && field_uint(data, "credit_loops"))
 		first = "the routing has a credit loop";
 	emit(stderr, "weft: the routing is not proved: %s\n", first);
+	return CLI_REFUSED;
+}
+
+int
+route_verdict(const json_t *data)
+{
+	if (field_bool(data, "ok"))
+		return CLI_DONE;
+	emit(stderr, "weft: %s\n", field_str(data, "reason"));
 	return CLI_REFUSED;
 }

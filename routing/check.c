@@ -297,7 +297,7 @@ describe_fault(const struct checker *c, const struct tally *t, char *text, size_
 static bool
 certified(const struct checker *c)
 {
-	bool good = c->ordered;
+	bool good = c->ordered && !multicast_turns(c);
 
 	for (unsigned i = 0; i < c->threads; i++)
 		good &= !c->scratch[i].turns;
@@ -330,6 +330,7 @@ find_credit_loop(struct checker *c, struct plan_check *r)
 		return;
 	graph_init(c);
 	run_blocks(c, depend_blocks);
+	multicast_depends(c);
 	r->credit_loops = channels_cycle(&c->channels, r->cycle, sizeof(r->cycle));
 	if (r->credit_loops && !r->first[0])
 		snprintf(r->first, sizeof(r->first), "credit loop: %.380s", r->cycle);

@@ -4,6 +4,13 @@
 
 #include "sm/fabric/plan.h"
 
+/* Where one multicast LID goes at one switch. */
+struct check_tree {
+	uint64_t in[4];		/* bit n of the 256: packets may come in by port n */
+	uint64_t out[4];	/* they leave by all of these but the one they came by */
+	uint32_t sw;		/* switch index */
+};
+
 /*
  * The proof that stands before any programming. For every LID in use, from every switch:
  * the tables lead to its owner (no hole, no loop, no wrong exit) wherever cables do; and the
@@ -33,6 +40,10 @@ struct check_input {
 	/* Tables that check_prove() gave a proof of, with these ranks, fabric and LIDs:
 	 * check_union() looks first at what differs from them only; NULL. */
 	struct plan_row *const *proved;
+	/* Multicast: what its packets wait for is in the same graph. Whether they arrive is not
+	 * looked at. */
+	const struct check_tree *trees;
+	uint32_t ntrees;
 	unsigned threads;		/* 0: one per core */
 };
 

@@ -101,7 +101,7 @@ lane_of(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t l
 	const struct plan_lanes *l = c->in->lanes;
 	uint8_t v = l->lane ? l->lane(l, sw, in, out, lane, class) : 0;
 
-	return v < c->channels.lanes ? v : 0;
+	return v < c->channels.lanes || v == PLAN_LANE_DROP ? v : 0;
 }
 
 /* A packet of a class enters a channel of this walk; it is followed once. */
@@ -111,6 +111,8 @@ enter(const struct checker *c, struct scratch *s, size_t *nwork, uint32_t e, uin
 {
 	size_t state = ((size_t)e * c->channels.lanes + lane) * c->classes + class;
 
+	if (lane == PLAN_LANE_DROP)
+		return;
 	if (s->stamp[state] == s->walk)
 		return;
 	s->stamp[state] = s->walk;
@@ -136,10 +138,30 @@ follow_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t 
 			if (then == FABRIC_NONE)
 				continue;
 			to = lane_of(c, edge->to, edge->in, c->f->edges[then].out, lane, class);
-			channels_add(&c->channels, e, lane, c->f->edges[then].out, to);
+			if (to != PLAN_LANE_DROP)
+				channels_add(&c->channels, e, lane, c->f->edges[then].out, to);
 			enter(c, s, &nwork, then, to, class);
 		}
 	}
+}
+
+/* Packets of a class that start at a switch, by its own port or those of its adapters. */
+static size_t
+start_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t sw, uint32_t e,
+	    uint8_t class)
+{
+	const struct fabric_node *n = fabric_switch_node(c->f, sw);
+
+	for (unsigned in = 0; in <= n->nports; in++) {
+		const struct fabric_port *p = &c->f->ports[n->first_port + in];
+
+		if (in && (p->peer == FABRIC_NONE ||
+			   c->channels.edge_at[n->first_port + in] != FABRIC_NONE))
+			continue;
+		enter(c, s, &nwork, e,
+		      lane_of(c, sw, (uint8_t)in, c->channels.out[e], 0, class), class);
+	}
+	return nwork;
 }
 
 /* Lanes: start packets at the switch itself and at each of its channel adapters' ports. */
@@ -153,22 +175,15 @@ depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 
 	s->walk++;
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		const struct fabric_node *n = fabric_switch_node(c->f, sw);
 		uint8_t class = l->path_class ? l->path_class(l, sw, home) : 0;
+		unsigned first = l->any_class || class >= c->classes ? 0 : class;
+		unsigned last = l->any_class ? c->classes - 1 : first;
 
 		for (unsigned k = 0; k < 2 && sets[k]; k++) {
 			uint32_t e = entry_edge(c, sets[k], sw, lid);
 
-			for (unsigned in = 0; e != FABRIC_NONE && in <= n->nports; in++) {
-				const struct fabric_port *p = &c->f->ports[n->first_port + in];
-				uint8_t lane;
-
-				if (in && (p->peer == FABRIC_NONE ||
-					   c->channels.edge_at[n->first_port + in] != FABRIC_NONE))
-					continue;
-				lane = lane_of(c, sw, (uint8_t)in, c->channels.out[e], 0, class);
-				enter(c, s, &nwork, e, lane, class < c->classes ? class : 0);
-			}
+			for (unsigned i = first; e != FABRIC_NONE && i <= last; i++)
+				nwork = start_lanes(c, s, nwork, sw, e, (uint8_t)i);
 		}
 	}
 	follow_lanes(c, s, nwork, lid);

@@ -14,6 +14,7 @@ routing_src := \
 	routing/levels.c \
 	routing/lineup.c \
 	routing/minhop.c \
+	routing/multicast.c \
 	routing/nominal.c \
 	routing/place.c \
 	routing/quality.c \

@@ -3,6 +3,7 @@ fabric_src := \
 	sm/fabric/fabric.c \
 	sm/fabric/fabric_ibnet.c \
 	sm/fabric/path.c \
-	sm/fabric/plan.c
-fabric_public := $(addprefix sm/fabric/,event.h fabric.h plan.h status.h)
+	sm/fabric/plan.c \
+	sm/fabric/plan_text.c
+fabric_public := $(addprefix sm/fabric/,event.h fabric.h plan.h plan_text.h status.h)
 fabric_pkgs :=

@@ -38,15 +38,19 @@ struct plan_row {
 	uint8_t port[];			/* by LID: out port, LFT_NO_PORT = drop */
 };
 
+#define PLAN_LANE_DROP 255
+
 /* Section: path class and lane of a packet; NULL functions mean 0 (one class, one lane). */
 struct plan_lanes {
 	uint32_t refs;			/* atomic */
 	uint8_t classes;		/* path classes C, >= 1 */
 	uint8_t lanes;			/* virtual lanes V, >= 1 */
+	bool any_class;			/* packets of each pair may be of every class, whatever
+					 * path_class() says: their classes are not known */
 	/* class(a, b) = class(b, a), by switch index of the two ends. */
 	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
 	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port
-	 * `in` (0: the switch itself) on lane `lane`. */
+	 * `in` (0: the switch itself) on lane `lane`; PLAN_LANE_DROP: it goes no further. */
 	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out,
 			uint8_t lane, uint8_t class);
 	void (*free)(struct plan_lanes *l);

@@ -10,8 +10,9 @@
  * Forwarding tables as text: read what dump_lfts, ibroute and OpenSM print, write dump_lfts' form.
  *
  * A block's lines are collected in one scratch table of all unicast LIDs, which is cut to its
- * highest LID when the block ends; the region of the struct lfts then owns the cut table. Linear
- * forwarding tables: IBA volume 1, 14.2.5.10 and 18.2.4.3.1.
+ * highest LID when the block ends; the region of the struct lfts then owns the cut table. Who owns
+ * a LID is said in every block again, and must be the same in all of them: the file may be read to
+ * follow ports to other LIDs. Linear forwarding tables: IBA volume 1, 14.2.5.10 and 18.2.4.3.1.
  */
 #define LINE_MAX_BYTES 1024u	/* of one line; real ones have 100 */
 
@@ -19,6 +20,7 @@ struct parser {
 	struct lines l;			/* the text */
 	struct lfts *lfts;		/* what is being built */
 	struct map guids;		/* node GUID to block */
+	enum lfts_form form;		/* of the block being read */
 	const char *desc;		/* of the block being read, in the text */
 	size_t desc_len;		/* bytes of it */
 	uint64_t guid;			/* node GUID of the block being read */
@@ -37,6 +39,7 @@ lfts_new(void)
 	struct lfts *l = region_alloc(r, sizeof(*l));
 
 	l->region = r;
+	l->file = "";
 	return l;
 }
 
@@ -113,6 +116,20 @@ end_block(struct parser *p)
 	return 0;
 }
 
+static int
+begin_block(struct parser *p)
+{
+	uint32_t other = map_get(&p->guids, p->guid);
+
+	if (other != MAP_NONE)
+		return lines_error(&p->l, "switch 0x%016" PRIx64 " has a block in line %u already",
+				   p->guid, p->lfts->switches[other].line);
+	p->header = p->l.line;
+	if (!p->lfts->nswitches)
+		p->lfts->form = p->form;
+	return 0;
+}
+
 /* "(description):", where OpenSM puts the description into single quotes. */
 static void
 take_desc(struct parser *p)
@@ -120,14 +137,14 @@ take_desc(struct parser *p)
 	struct lines *l = &p->l;
 	const char *end;
 
-	p->desc = l->p;
-	p->desc_len = 0;
+	p->form = LFTS_FORM_DUMP;
 	lines_blanks(l);
 	if (!lines_eat(l, "(") || !(end = lines_find_last(l, ')')))
 		return;
 	if (end - l->p >= 2 && *l->p == '\'' && end[-1] == '\'') {
 		l->p++;
 		end--;
+		p->form = LFTS_FORM_OPENSM;
 	}
 	p->desc = l->p;
 	p->desc_len = (size_t)(end - l->p);
@@ -140,7 +157,6 @@ parse_header(struct parser *p)
 	struct lines *l = &p->l;
 	const char *at;
 	uint64_t low;
-	uint32_t other;
 
 	if (!lines_number(l, &low) || !lines_eat(l, "-") || !lines_number(l, &p->top) ||
 	    !lines_eat(l, "] of switch "))
@@ -155,12 +171,63 @@ parse_header(struct parser *p)
 	l->p = at + strlen("guid ");
 	if (!lines_hex(l, &p->guid))
 		return lines_error(l, "expected \"guid\" and the GUID of the switch");
-	other = map_get(&p->guids, p->guid);
-	if (other != MAP_NONE)
-		return lines_error(l, "switch 0x%016" PRIx64 " has a block in line %u already",
-				   p->guid, p->lfts->switches[other].line);
 	take_desc(p);
-	p->header = l->line;
+	return begin_block(p);
+}
+
+/* dump_ucast_routes: Switch 0x0000000000200000 */
+static int
+parse_fdbs_header(struct parser *p)
+{
+	struct lines *l = &p->l;
+
+	if (!lines_eat(l, "Switch ") || !lines_hex(l, &p->guid))
+		return lines_error(l, "expected \"Switch\" and the GUID of the switch");
+	p->lid = 0;
+	p->top = LFTS_LID_MAX;
+	return begin_block(p);
+}
+
+/* "Channel Adapter portguid 0x0000000000100001: 'H0_0_0'": the port whose LID this is. */
+static int
+take_owner(struct parser *p, uint64_t lid)
+{
+	static const char word[] = " portguid ";
+	struct lines *l = &p->l;
+	const char *at = lines_find_word(l, word), *quote = lines_find(l, '\'');
+	uint64_t guid;
+
+	if (!at || (quote && quote < at))
+		return 0;
+	l->p = at + strlen(word);
+	if (!lines_hex(l, &guid) || !guid)
+		return lines_error(l, "expected the GUID of a port behind \"portguid\"");
+	if (!p->lfts->owners)
+		p->lfts->owners = region_array(p->lfts->region, LFTS_LID_MAX + 1u,
+					       sizeof(*p->lfts->owners));
+	if (p->lfts->owners[lid] && p->lfts->owners[lid] != guid)
+		return lines_error(l, "LID 0x%" PRIx64 " belongs to port 0x%016" PRIx64 " here, "
+				   "and to port 0x%016" PRIx64 " in an earlier block: the tables "
+				   "are of different times", lid, guid, p->lfts->owners[lid]);
+	p->lfts->owners[lid] = guid;
+	return 0;
+}
+
+/* The port of an entry, for which "UNREACHABLE" may stand in OpenSM's second form. */
+static int
+take_port(struct parser *p, uint64_t *port)
+{
+	struct lines *l = &p->l;
+
+	lines_blanks(l);
+	if (p->form == LFTS_FORM_FDBS && lines_eat(l, ":"))
+		lines_blanks(l);
+	*port = LFTS_NO_PORT;
+	if (p->form == LFTS_FORM_FDBS && lines_eat(l, "UNREACHABLE"))
+		return 0;
+	if (!lines_number(l, port) || (*port > IBNET_MAX_NODE_PORTS && *port != LFTS_NO_PORT))
+		return lines_error(l, "expected a port of 0 to %u, or 255, behind the LID",
+				   IBNET_MAX_NODE_PORTS);
 	return 0;
 }
 
@@ -170,15 +237,14 @@ parse_entry(struct parser *p)
 {
 	struct lines *l = &p->l;
 	uint64_t lid, port;
+	int rc;
 
 	if (!p->header)
 		return lines_error(l, "an entry comes before the header of its switch");
 	if (!lines_number(l, &lid))
 		return lines_error(l, "expected a LID");
-	lines_blanks(l);
-	if (!lines_number(l, &port) || (port > IBNET_MAX_NODE_PORTS && port != LFTS_NO_PORT))
-		return lines_error(l, "expected a port of 0 to %u, or 255, behind the LID",
-				   IBNET_MAX_NODE_PORTS);
+	if ((rc = take_port(p, &port)))
+		return rc;
 	if (lid > p->top)
 		return lines_error(l, "LID 0x%" PRIx64 " lies past the end of the block, 0x%"
 				   PRIx64, lid, p->top);
@@ -186,22 +252,26 @@ parse_entry(struct parser *p)
 		return lines_error(l, "LID 0x%" PRIx64 " has an entry in line %u already", lid,
 				   p->lines[lid]);
 	p->lines[lid] = l->line;
-	if (port == LFTS_NO_PORT)
-		return 0;
-	p->ports[lid] = (uint8_t)port;
-	if (lid >= p->len)
-		p->len = (uint32_t)lid + 1;
-	return 0;
+	if (port != LFTS_NO_PORT) {
+		p->ports[lid] = (uint8_t)port;
+		if (lid >= p->len)
+			p->len = (uint32_t)lid + 1;
+	}
+	return p->form == LFTS_FORM_FDBS ? 0 : take_owner(p, lid);
 }
 
 static int
 parse_line(struct parser *p)
 {
+	bool fdbs = lines_eat(&p->l, "dump_ucast_routes: ");
 	int rc;
 
-	if (lines_eat(&p->l, "Unicast lids [")) {
+	if (fdbs || lines_eat(&p->l, "Unicast lids [")) {
 		rc = end_block(p);
-		return rc < 0 ? rc : parse_header(p);
+		p->desc = "";
+		p->desc_len = 0;
+		p->form = LFTS_FORM_FDBS;
+		return rc < 0 ? rc : fdbs ? parse_fdbs_header(p) : parse_header(p);
 	}
 	/* Column titles, counts and comments carry nothing. */
 	return p->l.stop - p->l.p > 2 && !memcmp(p->l.p, "0x", 2) ? parse_entry(p) : 0;
@@ -234,6 +304,8 @@ lfts_parse(struct lfts **l, const char *text, size_t size, const char *file, str
 		lfts_free(p.lfts);
 	else
 		*l = p.lfts;
+	if (*l)
+		p.lfts->file = region_strdup(p.lfts->region, file);
 	return rc;
 }
 
@@ -251,10 +323,14 @@ lfts_read(struct lfts **l, const char *path, struct error *e)
 	return rc;
 }
 
-/* Whose LID is it: an end port of each LID of its range. */
+/* An end port of each LID of its range. */
 struct owner {
 	const struct ibnet_node *node;	/* NULL: nobody's */
 	uint64_t port_guid;		/* the end port */
+};
+
+struct lfts_owners {
+	struct owner by_lid[LFTS_LID_MAX + 1u];
 };
 
 static void
@@ -267,20 +343,26 @@ own(struct owner *owners, const struct ibnet_node *n, const struct ibnet_port *p
 	}
 }
 
-static struct owner *
-owners_new(const struct ibnet *net)
+struct lfts_owners *
+lfts_owners_new(const struct ibnet *net)
 {
-	struct owner *owners = mem_array(LFTS_LID_MAX + 1, sizeof(*owners));
+	struct lfts_owners *o = mem_zalloc(sizeof(*o));
 
 	for (uint32_t i = 0; net && i < net->nnodes; i++) {
 		const struct ibnet_node *n = &net->nodes[i];
 
 		if (n->type == IBNET_SWITCH)
-			own(owners, n, &n->ports[0]);
+			own(o->by_lid, n, &n->ports[0]);
 		for (unsigned p = 1; p <= n->nports && n->type != IBNET_SWITCH; p++)
-			own(owners, n, &n->ports[p]);
+			own(o->by_lid, n, &n->ports[p]);
 	}
-	return owners;
+	return o;
+}
+
+void
+lfts_owners_free(struct lfts_owners *o)
+{
+	mem_free(o);
 }
 
 static void
@@ -297,24 +379,28 @@ write_entry(struct buf *b, uint32_t lid, unsigned port, const struct owner *o)
 }
 
 void
+lfts_write_switch(struct buf *b, const struct lfts_switch *s, const struct lfts_owners *o)
+{
+	unsigned valid = 0;
+
+	buf_printf(b, "Unicast lids [0x0-0x%x] of switch Lid %u guid 0x%016" PRIx64 " (%s):\n",
+		   s->len - 1, s->lid, s->guid, s->desc);
+	buf_str(b, "  Lid  Out   Destination\n       Port     Info \n");
+	for (uint32_t lid = 0; lid < s->len; lid++) {
+		if (s->ports[lid] == LFTS_NO_PORT)
+			continue;
+		write_entry(b, lid, s->ports[lid], &o->by_lid[lid]);
+		valid++;
+	}
+	buf_printf(b, "%u valid lids dumped \n", valid);
+}
+
+void
 lfts_write(struct buf *b, const struct lfts *l, const struct ibnet *net)
 {
-	struct owner *owners = owners_new(net);
+	struct lfts_owners *owners = lfts_owners_new(net);
 
-	for (uint32_t i = 0; i < l->nswitches; i++) {
-		const struct lfts_switch *s = &l->switches[i];
-		unsigned valid = 0;
-
-		buf_printf(b, "Unicast lids [0x0-0x%x] of switch Lid %u guid 0x%016" PRIx64
-			   " (%s):\n", s->len - 1, s->lid, s->guid, s->desc);
-		buf_str(b, "  Lid  Out   Destination\n       Port     Info \n");
-		for (uint32_t lid = 0; lid < s->len; lid++) {
-			if (s->ports[lid] == LFTS_NO_PORT)
-				continue;
-			write_entry(b, lid, s->ports[lid], &owners[lid]);
-			valid++;
-		}
-		buf_printf(b, "%u valid lids dumped \n", valid);
-	}
-	mem_free(owners);
+	for (uint32_t i = 0; i < l->nswitches; i++)
+		lfts_write_switch(b, &l->switches[i], owners);
+	lfts_owners_free(owners);
 }

@@ -11,8 +11,8 @@
 
 /*
  * The linear forwarding tables of a fabric as dump_lfts (of infiniband-diags) prints them, or
- * OpenSM in its opensm-lfts dump: one block a switch, one line a LID. A struct lfts owns a region
- * in which all of it lives.
+ * OpenSM in its opensm-lfts.dump and opensm.fdbs: one block a switch, one line a LID. A struct lfts
+ * owns a region in which all of it lives.
  */
 #define LFTS_MAX_SWITCHES 60000u		/* blocks of one file */
 #define LFTS_MAX_BYTES ((size_t)1 << 30)	/* table bytes of one file */
@@ -28,8 +28,18 @@ struct lfts_switch {
 	uint16_t lid;		/* LID of the switch, 0 where the header names a directed route */
 };
 
+enum lfts_form {
+	LFTS_FORM_DUMP,			/* dump_lfts, ibroute: what the device said */
+	LFTS_FORM_OPENSM,		/* opensm-lfts.dump: what OpenSM wrote to it */
+	LFTS_FORM_FDBS,			/* opensm.fdbs: the same, without owners of LIDs */
+};
+
 struct lfts {
 	struct region *region;		/* owns everything below */
+	const char *file;		/* where it was read from, "" if it was not */
+	uint64_t *owners;		/* by LID, 0..LFTS_LID_MAX: GUID of the port that the text
+					 * says has it, 0 where it does not say; NULL if nowhere */
+	enum lfts_form form;		/* of the first block */
 	struct lfts_switch *switches;	/* nswitches, in the order of the file */
 	uint32_t nswitches;		/* in use */
 	uint32_t size;			/* allocated */
@@ -47,7 +57,8 @@ lfts_add(struct lfts *l, uint64_t guid, uint16_t lid, const char *desc, const ui
 	 uint32_t len);
 
 /* As the calls of ibnet.h. Text without any block is an error; so is a GUID with two blocks, a LID
- * with two lines, a LID past the block's range and a port over 254 other than 255. */
+ * with two lines, a LID past the block's range, a port over 254 other than 255, and a LID that
+ * belongs to one port in one line and to another elsewhere. */
 int
 lfts_parse(struct lfts **l, const char *text, size_t size, const char *file, struct error *e);
 int
@@ -55,5 +66,16 @@ lfts_read(struct lfts **l, const char *path, struct error *e);
 /* Append the text, in dump_lfts' form. `net` (may be NULL) tells whose LID each one is. */
 void
 lfts_write(struct buf *b, const struct lfts *l, const struct ibnet *net);
+
+/* Whose LID each one is, as `net` (NULL: nobody knows) has it; borrows from it. */
+struct lfts_owners;
+
+struct lfts_owners *
+lfts_owners_new(const struct ibnet *net);
+void
+lfts_owners_free(struct lfts_owners *o);
+/* Append one block of the text; for tables that are too large to be held as text at once. */
+void
+lfts_write_switch(struct buf *b, const struct lfts_switch *s, const struct lfts_owners *o);
 
 #endif

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include "sm/text/ibnet.h"
 #include "sm/text/lfts.h"
+#include "sm/text/mfts.h"
+#include "sm/text/sl2vl.h"
 
 /*
  * The readers and writers of topology and table text. Texts are hand-written in the three
@@ -335,6 +337,45 @@ test_lfts(void **state)
 	buf_free(&b);
 }
 
+/* What OpenSM writes: without owners in the one form, with them in the other. */
+static void
+test_lfts_opensm(void **state)
+{
+	static const char fdbs[] =
+		"dump_ucast_routes: Switch 0x0000000000200000\n"
+		"LID    : Port : Hops : Optimal\n"
+		"0x0001 : 001  : 01   : yes\n"
+		"0x0002 : 000  : 00   : yes\n"
+		"0x0003 : UNREACHABLE\n"
+		"0x000A : 004  : 03   : No 2 hop path possible via port 3!\n"
+		"dump_ucast_routes: Switch 0x0000000000200001\n"
+		"0x0001 : 036  : HOPS UNKNOWN\n";
+	static const char dump[] =
+		"Unicast lids [0-36] of switch Lid 2 guid 0x0000000000200000 ('L0_0'):\n"
+		"0x0001 001 # Channel Adapter portguid 0x0000000000100001: 'a portguid 0x7'\n"
+		"0x0005 002 # unknown node and type\n"
+		"36 lids dumped\n";
+	struct lfts *l;
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(lfts_parse(&l, fdbs, strlen(fdbs), "opensm.fdbs", &e), 0);
+	assert_int_equal(l->form, LFTS_FORM_FDBS);
+	assert_string_equal(l->file, "opensm.fdbs");
+	assert_null(l->owners);
+	assert_int_equal(l->nswitches, 2);
+	assert_int_equal(l->switches[0].len, 11);
+	assert_memory_equal(l->switches[0].ports,
+			    "\xff\x01\x00\xff\xff\xff\xff\xff\xff\xff\x04", 11);
+	assert_int_equal(l->switches[1].ports[1], 36);
+	lfts_free(l);
+	assert_int_equal(lfts_parse(&l, dump, strlen(dump), "opensm-lfts.dump", &e), 0);
+	assert_int_equal(l->form, LFTS_FORM_OPENSM);
+	assert_int_equal(l->owners[1], 0x100001);
+	assert_int_equal(l->owners[5], 0);
+	lfts_free(l);
+}
+
 static void
 refuse_lfts(const char *text, const char *message)
 {
@@ -362,6 +403,153 @@ test_lfts_refused(void **state)
 	refuse_lfts(HEAD HEAD, "dump:2: switch 0x0000000000000010 has a block in line 1 already");
 	refuse_lfts("Unicast lids [0x0-0xc000] of switch Lid 6 guid 0x10 (a):\n",
 		    "dump:1: the LIDs of a block lie between 0 and 0xbfff");
+	refuse_lfts("dump_ucast_routes: Switch x\n",
+		    "dump:1: expected \"Switch\" and the GUID of the switch");
+	refuse_lfts("dump_ucast_routes: Switch 0x10\n0x0001 : 1\n0x0001 : UNREACHABLE\n",
+		    "dump:3: LID 0x1 has an entry in line 2 already");
+	refuse_lfts(HEAD "0x0001 1 : (Switch portguid 0x5: 'a')\n"
+		    "Unicast lids [0x0-0x8] of switch Lid 7 guid 0x11 (b):\n"
+		    "0x0001 1 : (Switch portguid 0x6: 'a')\n",
+		    "dump:4: LID 0x1 belongs to port 0x0000000000000006 here, and to port "
+		    "0x0000000000000005 in an earlier block: the tables are of different times");
+	refuse_lfts(HEAD "0x0001 1 : (Switch portguid zero: 'a')\n",
+		    "dump:2: expected the GUID of a port behind \"portguid\"");
+}
+
+static void
+check_mfts(const char *text)
+{
+	struct mfts *m;
+	struct error e = { 0 };
+
+	if (mfts_parse(&m, text, strlen(text), "dump", &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(m->len, 2);
+	assert_int_equal(m->entries[0].guid, 0x200002);
+	assert_int_equal(m->entries[0].mlid, 0xc000);
+	assert_int_equal(m->entries[0].ports[0], 1u << 8 | 1u << 13);
+	assert_int_equal(m->entries[1].guid, 0x200003);
+	assert_int_equal(m->entries[1].ports[0], 1u << 1 | 1u << 4 | 1u << 7);
+	assert_int_equal(m->entries[1].ports[1], 0);
+	mfts_free(m);
+}
+
+/* As dump_mfts and OpenSM print one group of three hosts. */
+static void
+test_mfts(void **state)
+{
+	(void)state;
+	check_mfts("Multicast mlids [0xc000-0xc3ff] of switch DR path slid 0; dlid 0; 0,1,13,7 "
+		   "guid 0x0000000000200002 (L2):\n"
+		   "            0                   1                 \n"
+		   "     Ports: 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 \n"
+		   " MLid\n"
+		   "0xc000                      x         x           \n"
+		   "1 valid mlids dumped \n"
+		   "Multicast mlids [0xc000-0xc3ff] of switch Lid 3 guid 0x200004 (S1):\n"
+		   "     Ports: 0 1 2 3 4 5 6 7 8 9 \n MLid\n0 valid mlids dumped \n"
+		   "Multicast mlids [0xc000-0xc3ff] of switch Lid 9 guid 0x200003 (S0):\n"
+		   "     Ports: 0 1 2 3 4 5 6 7 8 9 \n MLid\n"
+		   "0xc000        x     x     x     \n");
+	check_mfts("\nSwitch 0x0000000000200002\nLID    : Out Port(s)\n0xC000 : 0x008  0x00D \n"
+		   "\nSwitch 0x0000000000200003\nLID    : Out Port(s)\n"
+		   "0xC000 : 0x001  0x004  0x007 \n");
+}
+
+static void
+refuse_mfts(const char *text, const char *message)
+{
+	struct mfts *m;
+	struct error e = { 0 };
+
+	assert_true(mfts_parse(&m, text, strlen(text), "dump", &e) < 0);
+	assert_null(m);
+	assert_string_equal(e.text, message);
+}
+
+static void
+test_mfts_refused(void **state)
+{
+#define MHEAD "Multicast mlids [0xc000-0xc3ff] of switch Lid 3 guid 0x10 (S):\n" \
+	"     Ports: 0 1 2 3 \n"
+	(void)state;
+	refuse_mfts("", "dump holds no multicast table; is it the output of dump_mfts?");
+	refuse_mfts("0xc000 x\n", "dump:1: an entry comes before the header of its switch");
+	refuse_mfts(MHEAD "0xc000       x\n",
+		    "dump:3: expected an x below the number of each port that takes part");
+	refuse_mfts(MHEAD "0xc000 x\n",
+		    "dump:3: expected an x below the number of each port that takes part");
+	refuse_mfts(MHEAD "0xc000      y\n",
+		    "dump:3: expected an x below the number of each port that takes part");
+	refuse_mfts(MHEAD "0xbfff      x\n",
+		    "dump:3: expected a multicast LID, 0xc000 to 0xfffe");
+	refuse_mfts(MHEAD "0xc000      x\n0xc000      x\n",
+		    "dump:4: multicast LID 0xc000 has an entry in line 3 already");
+	refuse_mfts(MHEAD MHEAD,
+		    "dump:3: switch 0x0000000000000010 has a block in line 1 already");
+	refuse_mfts("Switch 0x10\n0xC000 : 0x0FF\n", "dump:2: expected a port of 0 to 254");
+	refuse_mfts("Switch 0x10\n0xC000 0x001\n",
+		    "dump:2: expected \":\" and ports behind the multicast LID");
+}
+
+static void
+test_sl2vl(void **state)
+{
+	static const char text[] =
+		"# SL2VL table: Lid 3\n"
+		"#                 SL: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14|15|\n"
+		"ports: in  0, out  2: | 0| 1| 2| 3| 4| 5| 6| 7| 0| 1| 2| 3| 4| 5| 6|15|\n"
+		"Switch 0x0000000000200000, base LID 2, \"L0_0\"\n"
+		"#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n"
+		"#--------------------------------------------------------\n"
+		"4   36  : 7  6  5  4  3  2  1  0  0  0  0  0  0  0  0  14 \n";
+	struct sl2vl *s;
+	struct error e = { 0 };
+
+	(void)state;
+	if (sl2vl_parse(&s, text, strlen(text), "dump", &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(s->len, 2);
+	assert_int_equal(s->rows[0].lid, 3);
+	assert_int_equal(s->rows[0].guid, 0);
+	assert_int_equal(s->rows[0].in, 0);
+	assert_int_equal(s->rows[0].out, 2);
+	assert_int_equal(s->rows[0].vl[7], 7);
+	assert_int_equal(s->rows[0].vl[15], 15);
+	assert_int_equal(s->rows[1].lid, 0);
+	assert_int_equal(s->rows[1].guid, 0x200000);
+	assert_int_equal(s->rows[1].in, 4);
+	assert_int_equal(s->rows[1].out, 36);
+	assert_int_equal(s->rows[1].vl[0], 7);
+	assert_int_equal(s->rows[1].vl[15], 14);
+	assert_int_equal(s->rows[1].line, 7);
+	sl2vl_free(s);
+}
+
+static void
+refuse_sl2vl(const char *text, const char *message)
+{
+	struct sl2vl *s;
+	struct error e = { 0 };
+
+	assert_true(sl2vl_parse(&s, text, strlen(text), "dump", &e) < 0);
+	assert_null(s);
+	assert_string_equal(e.text, message);
+}
+
+static void
+test_sl2vl_refused(void **state)
+{
+#define LANES "expected two ports, \":\" and the lanes of 16 service levels"
+	(void)state;
+	refuse_sl2vl("", "dump holds no SL to VL table; is it the output of smpquery sl2vl?");
+	refuse_sl2vl("# SL2VL table: DR path slid 0; dlid 0; 0,1\nports: in  0, out  0: | 0|\n",
+		     "dump:2: a table comes before the line that names its node by LID or GUID");
+	refuse_sl2vl("# SL2VL table: Lid 3\nports: in  0, out  0: | 0| 1|\n", "dump:2: " LANES);
+	refuse_sl2vl("# SL2VL table: Lid 3\nports: in  0, out  0: |16|\n", "dump:2: " LANES);
+	refuse_sl2vl("# SL2VL table: Lid 49152\n",
+		     "dump:1: expected the LID of the node, 1 to 0xbfff");
+	refuse_sl2vl("Switch x\n", "dump:1: expected the GUID of the node");
 }
 
 int
@@ -376,7 +564,12 @@ main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_lfts),
+		cmocka_unit_test(test_lfts_opensm),
 		cmocka_unit_test(test_lfts_refused),
+		cmocka_unit_test(test_mfts),
+		cmocka_unit_test(test_mfts_refused),
+		cmocka_unit_test(test_sl2vl),
+		cmocka_unit_test(test_sl2vl_refused),
 	};
 
 	alarm(60);

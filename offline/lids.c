@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "offline/offline.h"
+
+#include <string.h>
+#include "sm/base/mem.h"
+
+/*
+ * LIDs for a fabric from a file. The daemon (sm/core/lids.c) knows besides what it remembers of
+ * earlier runs; what is left without that memory is done here in its order, so that a file routed
+ * offline gets the LIDs that a daemon without a past would give.
+ */
+#define LID_LAST 0xbfffu
+
+struct assignment {
+	const struct fabric *f;
+	struct plan_lids *lids;	/* what is being made */
+	uint8_t *taken;		/* by LID */
+	unsigned max;		/* highest LID that every switch can forward */
+	unsigned hint;		/* free ones are looked for from here */
+	unsigned lmc;		/* of host ports */
+};
+
+static unsigned
+port_lmc(const struct assignment *a, uint32_t port)
+{
+	return a->f->nodes[a->f->ports[port].node].type == NODE_SWITCH ? 0 : a->lmc;
+}
+
+/* A port that gets a LID: switch port 0, or a port of a CA or router that is cabled. */
+static bool
+is_end_port(const struct fabric *f, uint32_t port)
+{
+	const struct fabric_port *p = &f->ports[port];
+
+	if (f->nodes[p->node].type == NODE_SWITCH)
+		return p->number == 0;
+	return p->number > 0 && p->guid && (p->peer != FABRIC_NONE || f->sm_port == port);
+}
+
+static bool
+is_free(const struct assignment *a, unsigned lid, unsigned lmc)
+{
+	unsigned len = 1u << lmc;
+
+	if (!lid || lid % len || lid + len - 1 > a->max)
+		return false;
+	return !memchr(a->taken + lid, 1, len);
+}
+
+static void
+take(struct assignment *a, uint32_t port, unsigned lid)
+{
+	memset(a->taken + lid, 1, 1u << port_lmc(a, port));
+	a->lids->base[port] = (uint16_t)lid;
+	a->lids->lmc[port] = (uint8_t)port_lmc(a, port);
+}
+
+static unsigned
+find_free(const struct assignment *a, unsigned lmc)
+{
+	unsigned step = 1u << lmc;
+
+	for (unsigned lid = (a->hint + step - 1) / step * step; lid <= a->max; lid += step)
+		if (is_free(a, lid, lmc))
+			return lid;
+	for (unsigned lid = step; lid < a->hint; lid += step)
+		if (is_free(a, lid, lmc))
+			return lid;
+	return 0;
+}
+
+static int
+allocate(struct assignment *a, uint32_t port, struct error *e)
+{
+	unsigned lmc = port_lmc(a, port), lid;
+
+	if (!is_end_port(a->f, port) || a->lids->base[port])
+		return 0;
+	lid = find_free(a, lmc);
+	if (!lid)
+		return error_set(e, ERR_REFUSED, "no LID is left for \"%s\": %u are the most that "
+				 "every switch can forward%s",
+				 a->f->nodes[a->f->ports[port].node].name, a->max,
+				 a->lmc ? "; lower --lmc" : "");
+	take(a, port, lid);
+	a->hint = lid + (1u << lmc);
+	return 0;
+}
+
+static int
+allocate_hosts_of(struct assignment *a, uint32_t sw, struct error *e)
+{
+	const struct fabric_node *n = fabric_switch_node(a->f, sw);
+	int rc = 0;
+
+	for (unsigned i = 1; i <= n->nports && !rc; i++) {
+		uint32_t peer = a->f->ports[n->first_port + i].peer;
+
+		if (peer != FABRIC_NONE)
+			rc = allocate(a, peer, e);
+	}
+	return rc;
+}
+
+static int
+allocate_all(struct assignment *a, struct error *e)
+{
+	const struct fabric *f = a->f;
+	int rc = 0;
+
+	a->hint = 1;
+	for (uint32_t sw = 0; sw < f->nswitches && !rc; sw++)
+		rc = allocate_hosts_of(a, sw, e);
+	for (int switches = 0; switches <= 1; switches++)
+		for (uint32_t i = 0; i < f->nports && !rc; i++)
+			if ((f->nodes[f->ports[i].node].type == NODE_SWITCH) == switches)
+				rc = allocate(a, i, e);
+	return rc;
+}
+
+static unsigned
+least_cap(const struct fabric *f)
+{
+	unsigned least = LID_LAST + 1;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		if (fabric_switch_node(f, sw)->lft_cap < least)
+			least = fabric_switch_node(f, sw)->lft_cap;
+	return least;
+}
+
+struct plan_lids *
+offline_lids(const struct fabric *f, unsigned lmc, struct error *e)
+{
+	struct assignment a = {
+		.f = f, .lids = plan_lids_new(f), .taken = mem_array(LID_LAST + 1u, 1),
+		.max = least_cap(f) - 1, .lmc = lmc,
+	};
+	int rc;
+
+	for (uint32_t i = 0; i < f->nports; i++)
+		if (is_end_port(f, i) && is_free(&a, f->ports[i].lid, port_lmc(&a, i)))
+			take(&a, i, f->ports[i].lid);
+	rc = allocate_all(&a, e);
+	mem_free(a.taken);
+	if (rc) {
+		plan_lids_unref(a.lids);
+		return NULL;
+	}
+	plan_lids_index(a.lids, f);
+	return a.lids;
+}

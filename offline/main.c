@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "offline/offline.h"
+#include "routing/report.h"
+#include "sm/base/mem.h"
+#include "sm/base/text.h"
+#include "sm/base/version.h"
+
+/*
+ * The `weft-offline` program. People call `weft route FILE` and `weft check --dump DIR`; what they
+ * wrote comes here as it is, and is checked here.
+ */
+int
+offline_refuse(const struct error *e)
+{
+	fprintf(stderr, "weft: %s\n", e->text);
+	return OFFLINE_REFUSED;
+}
+
+int
+offline_answer(const struct buf *b, int status)
+{
+	fwrite(b->data, 1, b->len, stdout);
+	putchar('\n');
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "weft: the answer cannot be written\n");
+	return OFFLINE_REFUSED;
+}
+
+static int
+usage(void)
+{
+	fprintf(stderr, "usage: weft-offline route FILE [--engine NAME]... [--roots GUID,...] "
+			"[--lmc N] [--file TABLES]\n"
+			"           [--lfts OUT] [--threads N] [--seed N] [--no-quality]\n"
+			"       weft-offline check DIR [--threads N] [--seed N] [--no-quality]\n"
+			"People use weft route FILE and weft check --dump DIR instead.\n");
+	return OFFLINE_USAGE;
+}
+
+static bool
+add_engine(struct offline *o, const char *name)
+{
+	if (o->nengines == OFFLINE_ENGINES || !*name)
+		return false;
+	o->engines[o->nengines++] = name;
+	return true;
+}
+
+/* GUIDs with commas between; `list` is cut up. */
+static bool
+add_roots(struct offline *o, char *list)
+{
+	char *save = NULL;
+	uint64_t guid;
+
+	for (char *s = strtok_r(list, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
+		if (!guid_parse(s, &guid) || !guid)
+			return false;
+		o->roots = mem_realloc(o->roots, o->nroots + 1u, sizeof(*o->roots));
+		o->roots[o->nroots++] = guid;
+	}
+	return o->nroots;
+}
+
+static bool
+take_number(const char *text, uint64_t max, unsigned *value)
+{
+	uint64_t n;
+
+	if (!number_parse(text, 0, max, &n))
+		return false;
+	*value = (unsigned)n;
+	return true;
+}
+
+static const struct option longs[] = {
+	{ "engine", required_argument, NULL, 'e' }, { "roots", required_argument, NULL, 'r' },
+	{ "lmc", required_argument, NULL, 'l' }, { "lfts", required_argument, NULL, 'o' },
+	{ "file", required_argument, NULL, 'f' }, { "threads", required_argument, NULL, 't' },
+	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
+	{ "version", no_argument, NULL, 'V' }, { 0 },
+};
+
+/* NULL, or what would have been right. */
+static const char *
+take_option(struct offline *o, int letter, char *value)
+{
+	switch (letter) {
+	case 'e':
+		return add_engine(o, value) ? NULL : "the name of an engine, 16 times at most";
+	case 'r':
+		return add_roots(o, value) ? NULL : "GUIDs with commas between";
+	case 'l':
+		return take_number(value, 7, &o->lmc) ? NULL : "a number from 0 to 7";
+	case 'o':
+		o->lfts = value;
+		return NULL;
+	case 'f':
+		o->tables = value;
+		return NULL;
+	case 't':
+		return take_number(value, 64, &o->threads) ? NULL : "a number from 0 to 64";
+	case 's':
+		return number_parse(value, 0, UINT64_MAX, &o->seed) ? NULL : "a number";
+	default:
+		o->quality = false;
+		return NULL;
+	}
+}
+
+/* 0, or an exit status. */
+static int
+take_options(struct offline *o, int argc, char **argv)
+{
+	const char *want;
+	int letter, i;
+
+	while ((letter = getopt_long(argc, argv, "V", longs, &i)) != -1) {
+		if (letter == '?')
+			return usage();
+		if (letter == 'V') {
+			printf("weft-offline %s\n", WEFT_VERSION);
+			exit(0);
+		}
+		want = take_option(o, letter, optarg);
+		if (!want)
+			continue;
+		fprintf(stderr, "weft: --%s cannot be \"%s\": it is %s\n", longs[i].name, optarg,
+			want);
+		return OFFLINE_USAGE;
+	}
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct offline o = { .seed = REPORT_SEED, .quality = true };
+	int status = take_options(&o, argc, argv);
+
+	if (!status && argc - optind != 2)
+		status = usage();
+	if (!status) {
+		o.path = argv[optind + 1];
+		if (strcmp(argv[optind], "route") == 0)
+			status = offline_route(&o);
+		else if (strcmp(argv[optind], "check") == 0)
+			status = offline_check(&o);
+		else
+			status = usage();
+	}
+	mem_free(o.roots);
+	return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef OFFLINE_OFFLINE_H
+#define OFFLINE_OFFLINE_H
+
+#include <stdbool.h>
+#include "sm/base/error.h"
+#include "sm/base/json.h"
+#include "sm/fabric/plan.h"
+
+/*
+ * weft-offline: what `weft` does without a daemon. `weft` executes it and shows its answer: one
+ * JSON object on standard output. A refusal is one sentence on standard error.
+ */
+enum offline_exit {
+	OFFLINE_DONE = 0,
+	OFFLINE_REFUSED = 1,	/* the answer, or a sentence, says why */
+	OFFLINE_USAGE = 2,
+};
+
+#define OFFLINE_ENGINES 16	/* of one chain */
+
+struct offline {
+	const char *path;	/* file or folder; "-": standard input */
+	const char *engines[OFFLINE_ENGINES + 1];	/* NULL-terminated */
+	unsigned nengines;	/* how many */
+	uint64_t *roots;	/* GUIDs, owned */
+	unsigned nroots;	/* how many */
+	unsigned lmc;		/* of host ports, 0..7 */
+	const char *lfts;	/* where tables go; NULL: nowhere */
+	const char *tables;	/* that engine `file` takes; NULL */
+	unsigned threads;	/* 0: one per core */
+	uint64_t seed;		/* of what is sampled */
+	bool quality;		/* measure it */
+};
+
+/* The commands: exit status. */
+int
+offline_route(const struct offline *o);
+int
+offline_check(const struct offline *o);
+
+/* Say the sentence; returns OFFLINE_REFUSED. */
+int
+offline_refuse(const struct error *e);
+/* Write the answer that `b` holds to standard output; `status` goes through unless that fails. */
+int
+offline_answer(const struct buf *b, int status);
+
+/*
+ * LIDs as the daemon gives them to a fabric that it sees for the first time: a legal LID that a
+ * port holds is kept (of two claims the first port's), then hosts by switch and port, then
+ * switches. NULL and a sentence if there are not enough.
+ */
+struct plan_lids *
+offline_lids(const struct fabric *f, unsigned lmc, struct error *e);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "offline/offline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "routing/engine.h"
+#include "routing/report.h"
+#include "sm/base/clock.h"
+#include "sm/base/mem.h"
+#include "sm/conf/config.h"
+#include "sm/fabric/plan_text.h"
+#include "sm/text/ibnet.h"
+
+/*
+ * route FILE: a fabric from a file, LIDs, the chain of engines and the proof as in the daemon, then
+ * the quality; the answer tells all of it, and the tables may be written to a file.
+ */
+struct route {
+	const struct offline *o;
+	struct config *conf;	/* defaults: the engines that a daemon would take */
+	struct fabric *fabric;
+	struct plan *plan;	/* with LIDs; with tables if `verdict` is 0 */
+	struct lfts *tables;	/* that engine `file` takes; NULL */
+	int verdict;		/* of the chain */
+	struct error why;	/* it was refused */
+	struct quality_report q;	/* of the tables */
+	double quality_ms;	/* time that measuring took */
+};
+
+static int
+load(struct route *r, struct error *e)
+{
+	struct ibnet *net;
+	int rc = ibnet_read(&net, r->o->path, e);
+
+	if (rc)
+		return rc;
+	r->fabric = fabric_from_ibnet(net);
+	ibnet_free(net);
+	r->plan = plan_new(r->fabric);
+	r->plan->lids = offline_lids(r->fabric, r->o->lmc, e);
+	return r->plan->lids ? 0 : e->code;
+}
+
+static void
+route(struct route *r)
+{
+	const struct offline *o = r->o;
+	struct chain_options options = {
+		.engines = o->nengines ? (const char *const *)o->engines :
+			   (const char *const *)r->conf->subnets[0].routing.engines,
+		.fallback = true,
+		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads },
+	};
+	monotime start;
+
+	r->verdict = engine_chain(r->plan, NULL, NULL, &options, &r->why);
+	if (r->verdict || !o->quality)
+		return;
+	start = clock_monotonic();
+	report_measure(&(struct check_input){
+		.fabric = r->fabric, .lids = r->plan->lids, .rows = r->plan->rows,
+		.lanes = r->plan->lanes, .ranks = r->plan->ranks, .threads = o->threads,
+	}, o->seed, &r->q);
+	r->quality_ms = (double)(clock_monotonic() - start) / 1e6;
+}
+
+static int
+write_error(const char *path, struct error *e)
+{
+	return error_set(e, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* Switch by switch: all text together may be larger than the memory. */
+static int
+write_tables(const struct route *r, struct error *e)
+{
+	const char *path = r->o->lfts;
+	FILE *f = strcmp(path, "-") ? fopen(path, "we") : NULL;
+	struct lfts_owners *owners;
+	struct buf b = { 0 };
+	struct ibnet *net;
+	int rc = 0;
+
+	if (!f)
+		return strcmp(path, "-") ? write_error(path, e) :
+			error_set(e, ERR_INVALID, "--lfts takes a file, standard output has the "
+				  "report");
+	net = plan_to_ibnet(r->plan);
+	owners = lfts_owners_new(net);
+	for (uint32_t sw = 0; sw < r->fabric->nswitches && !rc; sw++) {
+		struct lfts_switch s = plan_to_lfts(r->plan, sw);
+
+		lfts_write_switch(&b, &s, owners);
+		if (fwrite(b.data, 1, b.len, f) != b.len)
+			rc = write_error(path, e);
+		buf_clear(&b);
+	}
+	if (fclose(f) && !rc)
+		rc = write_error(path, e);
+	lfts_owners_free(owners);
+	ibnet_free(net);
+	buf_free(&b);
+	return rc;
+}
+
+static uint32_t
+count_lids(const struct plan_lids *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t lid = 1; lid <= l->top; lid++)
+		n += l->dest[lid].port != FABRIC_NONE;
+	return n;
+}
+
+static void
+put_fabric(struct json *j, const struct route *r)
+{
+	jw_str(j, "file", r->o->path);
+	jw_uint(j, "switches", r->fabric->nswitches);
+	jw_uint(j, "hosts", r->fabric->ncas);
+	jw_uint(j, "links", r->fabric->nlinks);
+	jw_uint(j, "lids", count_lids(r->plan->lids));
+}
+
+static void
+put_routing(struct json *j, const struct route *r)
+{
+	const struct plan *p = r->plan;
+
+	jw_str(j, "engine_requested", r->o->nengines ? r->o->engines[0] :
+	       r->conf->subnets[0].routing.engines[0]);
+	jw_str(j, "engine", p->engine_running);
+	jw_str(j, "reason", r->verdict ? r->why.text : p->reason);
+	jw_str(j, "note", p->note);
+	jw_real(j, "route_ms", (double)p->route_us / 1000);
+	jw_real(j, "check_ms", (double)p->check_us / 1000);
+	jw_real(j, "took_ms", (double)p->check_us / 1000);
+	jw_real(j, "quality_ms", r->quality_ms);
+}
+
+static int
+answer(const struct route *r)
+{
+	struct buf b = { 0 };
+	struct json j;
+	struct rusage usage;
+	int status;
+
+	getrusage(RUSAGE_SELF, &usage);
+	jw_init(&j, &b);
+	jw_object(&j, NULL);
+	put_fabric(&j, r);
+	put_routing(&j, r);
+	report_put_counts(&j, r->verdict, &r->plan->check);
+	report_put_quality(&j, r->o->quality && !r->verdict ? &r->q : NULL);
+	report_put_faults(&j, &r->plan->check);
+	jw_uint(&j, "seed", r->o->seed);
+	jw_uint(&j, "peak_rss_kb", (uint64_t)usage.ru_maxrss);
+	jw_end(&j);
+	status = offline_answer(&b, r->verdict ? OFFLINE_REFUSED : OFFLINE_DONE);
+	buf_free(&b);
+	return status;
+}
+
+int
+offline_route(const struct offline *o)
+{
+	struct route r = { .o = o };
+	struct error e = { 0 };
+	int rc, status;
+
+	r.conf = config_load(NULL, &e);
+	rc = load(&r, &e);
+	if (!rc)
+		route(&r);
+	if (!rc && !r.verdict && o->lfts)
+		rc = write_tables(&r, &e);
+	status = rc ? offline_refuse(&e) : answer(&r);
+	plan_unref(r.plan);
+	fabric_unref(r.fabric);
+	config_free(r.conf);
+	return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FABRIC_PLAN_TEXT_H
+#define FABRIC_PLAN_TEXT_H
+
+#include "sm/fabric/plan.h"
+#include "sm/text/lfts.h"
+
+/* The fabric with the plan's LIDs, for lfts_owners_new(). Caller frees with ibnet_free(). */
+struct ibnet *
+plan_to_ibnet(const struct plan *p);
+/* The table of a switch, for lfts_write_switch(); it borrows from the plan. `ports` is NULL for a
+ * switch without a row: there is nothing to write then. */
+struct lfts_switch
+plan_to_lfts(const struct plan *p, uint32_t sw);
+
+#endif
