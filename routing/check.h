@@ -2,6 +2,7 @@
 #ifndef ROUTING_CHECK_H
 #define ROUTING_CHECK_H
 
+#include "routing/quality.h"
 #include "sm/fabric/plan.h"
 
 /* Where one multicast LID goes at one switch. */
@@ -63,27 +64,5 @@ check_prove(const struct check_input *in, const struct plan *previous, struct pl
 /* Only the credit-loop part, of rows united with `also`: 0 or ERR_REFUSED with report->cycle. */
 int
 check_union(const struct check_input *in, struct plan_check *report);
-
-/*
- * Quality of proved tables, by static load counting (no simulation):
- * shift: over permutations dst = (src + k) mod N of the CA ports in order of (leaf, port), leaves
- * in topological order (lineup.h), the worst load of a link between switches; random: the same for
- * random permutations; a2a: largest min(sources, destinations) of such a link (as in the Dmodc
- * papers); ebb: effective bisection bandwidth (Hoefler, Schneider, Lumsdaine 2008): mean over
- * random perfect matchings of each flow's 1 / worst load on its path.
- */
-struct quality_report {
-	uint32_t shift_max;
-	double shift_mean;
-	uint32_t a2a;
-	uint32_t rp_median;
-	double ebb;		/* 0..1 */
-	uint32_t shifts;	/* how many shift permutations were counted (all, or sampled) */
-	uint32_t samples;	/* random permutations counted */
-};
-/* `seed` makes the sampled parts repeatable; at most `max_shifts` shifts (0: all). */
-void
-quality_measure(const struct check_input *in, uint64_t seed, uint32_t max_shifts,
-		uint32_t samples, struct quality_report *q);
 
 #endif

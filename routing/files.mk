@@ -3,6 +3,7 @@ routing_src := \
 	routing/chain.c \
 	routing/channels.c \
 	routing/check.c \
+	routing/cuts.c \
 	routing/depend.c \
 	routing/engines.c \
 	routing/fattree.c \
@@ -13,6 +14,7 @@ routing_src := \
 	routing/ladder.c \
 	routing/levels.c \
 	routing/lineup.c \
+	routing/loads.c \
 	routing/minhop.c \
 	routing/multicast.c \
 	routing/nominal.c \
@@ -28,7 +30,7 @@ routing_src := \
 	routing/tree_state.c \
 	routing/updn.c \
 	routing/walk.c
-routing_public := routing/check.h routing/engine.h routing/report.h
+routing_public := routing/check.h routing/engine.h routing/quality.h routing/report.h
 routing_pkgs :=
 
 # Long loops over bytes, which gcc turns into vector instructions from this level on.

@@ -158,12 +158,21 @@ find_leaves(const struct fabric *f, const uint32_t *component, uint16_t *dist)
 	mem_free(hosts);
 }
 
-/* Level of every switch: distance from the nearest leaf. */
 static void
 find_levels(const struct fabric *f, const uint32_t *component, uint16_t *level)
 {
 	find_leaves(f, component, level);
 	levels_spread(f, level);
+}
+
+void
+levels_heights(const struct fabric *f, uint16_t *level)
+{
+	uint32_t *component = mem_array(f->nswitches, sizeof(*component));
+
+	levels_components(f, component);
+	find_levels(f, component, level);
+	mem_free(component);
 }
 
 /* sum[]: distances of each switch from (a sample of) its part's leaves; count[]: how many, by

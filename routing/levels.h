@@ -35,6 +35,9 @@ levels_exit_ok(const uint8_t *exits, const struct fabric_edge *e)
 /* Hosts' ports on every switch (mem_array, nswitches). */
 uint32_t *
 levels_hosts(const struct fabric *f);
+/* Level of every switch: distance from the nearest leaf, a switch with hosts in numbers. */
+void
+levels_heights(const struct fabric *f, uint16_t *level);
 /* Marks (1) the switches that make good roots; returns how many. At least one if there is any. */
 uint32_t
 levels_roots(const struct fabric *f, uint8_t *root);
