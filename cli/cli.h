@@ -122,6 +122,9 @@ double
 field_real(const json_t *o, const char *key);
 bool
 field_bool(const json_t *o, const char *key);
+/* Milliseconds of a field as a duration. */
+const char *
+ms_text(char text[DURATION_TEXT_SIZE], const json_t *o, const char *key);
 const char *
 plural(uint64_t n);	/* "s", or "" for one */
 const char *

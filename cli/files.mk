@@ -6,6 +6,7 @@ cli_src := \
 	cli/offline.c \
 	cli/options.c \
 	cli/print.c \
+	cli/print_check.c \
 	cli/print_lists.c \
 	cli/rows.c \
 	cli/run.c

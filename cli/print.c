@@ -78,7 +78,7 @@ plural_es(uint64_t n)
 	return n == 1 ? "" : "es";
 }
 
-static const char *
+const char *
 ms_text(char text[DURATION_TEXT_SIZE], const json_t *o, const char *key)
 {
 	return duration_text(text, (monotime)(field_real(o, key) * 1e6));
@@ -321,88 +321,6 @@ print_path(const struct cli *c, const json_t *data)
 	}
 	table_print(t, stdout);
 	table_free(t);
-}
-
-static void
-check_quality(const json_t *d)
-{
-	if (!json_is_number(json_object_get(d, "shift_max")))
-		return;
-	emit(stdout,
-	     "quality  of %llu shift permutations the worst link load is %llu, %.2f on average\n",
-	     N(d, "shifts"), N(d, "shift_max"), field_real(d, "shift_mean"));
-	emit(stdout, "         of %llu random permutations it is %llu in the median\n",
-	     N(d, "samples"), N(d, "rp_median"));
-	emit(stdout,
-	     "         all-to-all load of the worst link %llu; "
-	     "effective bisection bandwidth %.1f %%\n",
-	     N(d, "a2a"), field_real(d, "ebb") * 100);
-}
-
-/* What only dumps have: lanes by tables, multicast. */
-static void
-check_dump(const json_t *d)
-{
-	if (field_uint(d, "lanes") > 1)
-		emit(stdout, "lanes    %llu, by the SL to VL tables\n", N(d, "lanes"));
-	if (field_uint(d, "multicast_lids"))
-		emit(stdout,
-		     "groups   %llu multicast LID%s, %llu senders on loops, %llu unreached\n",
-		     N(d, "multicast_lids"), plural(field_uint(d, "multicast_lids")),
-		     N(d, "multicast_loops"), N(d, "multicast_unreached"));
-}
-
-void
-print_check(const struct cli *c, const json_t *d)
-{
-	char took[DURATION_TEXT_SIZE];
-
-	emit(stdout, "proof    %s, of the tables of %s in %s\n",
-	     field_bool(d, "ok") ? "passed" : "FAILED",
-	     field_str(d, "engine")[0] ? field_str(d, "engine") :
-	     field_str(d, "tables")[0] ? field_str(d, "tables") : "no engine",
-	     ms_text(took, d, "took_ms"));
-	emit(stdout, "pairs    %llu, of which %llu unreachable and %llu joined by no cables\n",
-	     N(d, "pairs"), N(d, "unreachable"), N(d, "cut_off"));
-	emit(stdout, "entries  %llu on loops, %llu missing, %llu wrong\n", N(d, "loops"),
-	     N(d, "holes"), N(d, "misdelivered"));
-	emit(stdout, "hops     %.2f on average, %llu at most\n", field_real(d, "mean_hops"),
-	     N(d, "max_hops"));
-	emit(stdout, "credit   %s\n",
-	     field_uint(d, "credit_loops") ? "a LOOP in the dependencies of links"
-					   : "no loop in the dependencies of links");
-	if (field_str(d, "cycle")[0])
-		emit(stdout, "         %s\n", field_str(d, "cycle"));
-	check_dump(d);
-	check_quality(d);
-	/* Not of a running routing: there the note is the engine's, and weft status has it. */
-	if (c->command->print == print_check && field_str(d, "note")[0])
-		emit(stdout, "note     %s\n", field_str(d, "note"));
-}
-
-/* What a routing offline has besides the proof. */
-void
-print_route(const struct cli *c, const json_t *d)
-{
-	char took[DURATION_TEXT_SIZE];
-
-	emit(stdout, "fabric   %llu switch%s, %llu host%s, %llu link%s, %llu LID%s\n",
-	     N(d, "switches"), plural_es(field_uint(d, "switches")), N(d, "hosts"),
-	     plural(field_uint(d, "hosts")), N(d, "links"), plural(field_uint(d, "links")),
-	     N(d, "lids"), plural(field_uint(d, "lids")));
-	if (!field_bool(d, "ok")) {
-		emit(stdout, "routing  none\n");
-		return;
-	}
-	emit(stdout, "routing  by %s in %s\n", field_str(d, "engine"),
-	     ms_text(took, d, "route_ms"));
-	if (field_str(d, "reason")[0])
-		emit(stdout, "         not %s: %s\n", field_str(d, "engine_requested"),
-		     field_str(d, "reason"));
-	if (field_str(d, "note")[0])
-		emit(stdout, "         %s\n", field_str(d, "note"));
-	print_check(c, d);
-	emit(stdout, "memory   %.1f MB at most\n", (double)field_uint(d, "peak_rss_kb") / 1024);
 }
 
 void

@@ -177,6 +177,8 @@ cuts_measure(struct cuts *c, struct quality_report *r)
 {
 	double flows = 1;
 
+	if (r->nlevels < 2)
+		return;
 	r->by_design = r->by_faults = 1;
 	for (c->cut = 0; c->cut + 1 < r->nlevels; c->cut++) {
 		find_parts(c);

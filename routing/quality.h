@@ -66,7 +66,8 @@ struct quality_report {
 						 * the last with all above; unused ones left out */
 	/* What the worst load of a shift is made of: the worst `design` of a level, at least 1; how
 	 * much worse lost cables make a cut, at least 1; and the rated worst load / the least that
-	 * cuts allow (whole flows): what is left to the routing, 1 is best. */
+	 * cuts allow (whole flows): what is left to the routing, 1 is best. All 0 where there are
+	 * no levels to cut, which is no tree. */
 	double by_design;
 	double by_faults;
 	double by_routing;

@@ -14,6 +14,7 @@
  * a block of them at once.
  */
 #define LONGEST 127u	/* switches, as in ladder.c */
+#define STRETCH 64u	/* entries that are compared at a time */
 
 struct repair {
 	const struct plan_lids *lids;		/* of both tables */
@@ -160,11 +161,17 @@ try_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid
 		t->failed = true;
 }
 
+/* Rows are compared from end to end, and most of them is equal. */
 static bool
-same_words(const struct ladder_table *a, const struct ladder_table *b, uint32_t lid)
+same_stretch(const struct ladder_table *a, const struct ladder_table *b, uint32_t lid)
 {
-	return lid + 8 <= a->len && lid + 8 <= b->len &&
-		memcmp(a->port + lid, b->port + lid, 8) == 0;
+	uint8_t differ = 0;
+
+	if (lid % STRETCH || lid + STRETCH > a->len || lid + STRETCH > b->len)
+		return false;
+	for (uint32_t i = 0; i < STRETCH; i++)
+		differ |= a->port[lid + i] ^ b->port[lid + i];
+	return !differ;
 }
 
 /* Entries of one switch that differ from the proved ones, or whose port moved. */
@@ -180,8 +187,8 @@ each_entry(const struct repair *r, struct finder *t, uint32_t place,
 	for (uint32_t lid = 0; lid <= r->lids->top && !t->failed; lid++) {
 		uint8_t out;
 
-		if (!moved && lid % 8 == 0 && same_words(mine, old, lid)) {
-			lid += 7;
+		if (!moved && same_stretch(mine, old, lid)) {
+			lid += STRETCH - 1;
 			continue;
 		}
 		out = entry(rows, place, lid);

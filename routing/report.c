@@ -44,11 +44,78 @@ report_put_counts(struct json *j, int verdict, const struct plan_check *check)
 static void
 put_no_quality(struct json *j)
 {
-	static const char *const keys[] = { "shift_max", "shift_mean", "shifts", "a2a", "rp_median",
-					    "ebb", "samples" };
+	static const char *const keys[] = {
+		"shift_max", "shift_mean", "shifts", "a2a", "rp_median", "ebb", "samples",
+		"shift_rated", "by_design", "by_faults", "by_routing", "links", "levels",
+		"histogram",
+	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		jw_null(j, keys[i]);
+}
+
+/* 0 stands for one that there is not. */
+static void
+put_ratio(struct json *j, const char *key, double ratio)
+{
+	if (ratio > 0)
+		jw_real(j, key, ratio);
+	else
+		jw_null(j, key);
+}
+
+static void
+put_links(struct json *j, const char *key, const struct quality_links *k)
+{
+	jw_object(j, key);
+	jw_uint(j, "links", k->links);
+	jw_uint(j, "unused", k->unused);
+	jw_uint(j, "shift_max", k->shift_max);
+	jw_real(j, "load_max", k->load_max);
+	jw_real(j, "load_mean", k->load_mean);
+	jw_uint(j, "entries_max", k->entries_max);
+	jw_real(j, "entries_mean", k->entries_mean);
+	jw_end(j);
+}
+
+static void
+put_levels(struct json *j, const struct quality_report *q)
+{
+	jw_array(j, "levels");
+	for (uint32_t i = 0; i < q->nlevels; i++) {
+		const struct quality_level *l = &q->level[i];
+
+		jw_object(j, NULL);
+		jw_uint(j, "level", i);
+		jw_uint(j, "switches", l->switches);
+		put_ratio(j, "design", l->design);
+		put_ratio(j, "now", l->now);
+		put_links(j, "up", &l->up);
+		put_links(j, "down", &l->down);
+		put_links(j, "flat", &l->flat);
+		jw_end(j);
+	}
+	jw_end(j);
+}
+
+/* Bins that links are in; the last one has no end. */
+static void
+put_histogram(struct json *j, const struct quality_report *q)
+{
+	jw_array(j, "histogram");
+	for (unsigned i = 0; i < QUALITY_BINS; i++) {
+		if (!q->histogram[i])
+			continue;
+		jw_object(j, NULL);
+		jw_real(j, "from", i * QUALITY_BIN);
+		if (i + 1 < QUALITY_BINS)
+			jw_real(j, "to", (i + 1) * QUALITY_BIN);
+		else
+			jw_null(j, "to");
+		jw_uint(j, "links", q->histogram[i]);
+		jw_end(j);
+	}
+	jw_end(j);
 }
 
 void
@@ -65,6 +132,13 @@ report_put_quality(struct json *j, const struct quality_report *q)
 	jw_uint(j, "rp_median", q->rp_median);
 	jw_real(j, "ebb", q->ebb);
 	jw_uint(j, "samples", q->samples);
+	jw_real(j, "shift_rated", q->shift_rated);
+	put_ratio(j, "by_design", q->by_design);
+	put_ratio(j, "by_faults", q->by_faults);
+	put_ratio(j, "by_routing", q->by_routing);
+	put_links(j, "links", &q->links);
+	put_levels(j, q);
+	put_histogram(j, q);
 }
 
 void

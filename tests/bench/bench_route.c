@@ -93,8 +93,8 @@ print_result(const struct engine *engine, const struct check_input *in, const ch
 static void
 print_level(uint32_t i, const struct quality_level *l)
 {
-	printf("  level %u: %u switches, cut %.3f of %.3f, up %u: load %.2f/%.2f, shift %u, entries "
-	       "%u/%.0f, down %u: load %.2f/%.2f, shift %u, entries %u/%.0f, flat %u\n", i,
+	printf("  level %u: %u switches, cut %.3f of %.3f, up %u: load %.2f/%.2f, shift %u, "
+	       "entries %u/%.0f, down %u: load %.2f/%.2f, shift %u, entries %u/%.0f, flat %u\n", i,
 	       l->switches, l->now, l->design, l->up.links, l->up.load_max, l->up.load_mean,
 	       l->up.shift_max, l->up.entries_max, l->up.entries_mean, l->down.links,
 	       l->down.load_max, l->down.load_mean, l->down.shift_max, l->down.entries_max,
@@ -111,8 +111,9 @@ print_quality(const struct engine *engine, const struct check_input *in)
 	printf("%s: shift %u/%.3f (%u), a2a %u, rp %u, ebb %.3f, %.0f ms\n", engine->name,
 	       q.shift_max, q.shift_mean, q.shifts, q.a2a, q.rp_median, q.ebb,
 	       (double)(clock_monotonic() - start) / 1e6);
-	printf("%s: worst load by design %.2f, by faults %.2f, by routing %.2f; %u of %u links unused\n",
-	       engine->name, q.by_design, q.by_faults, q.by_routing, q.links.unused, q.links.links);
+	printf("%s: worst load by design %.2f, by faults %.2f, by routing %.2f; %u of %u links "
+	       "unused\n", engine->name, q.by_design, q.by_faults, q.by_routing, q.links.unused,
+	       q.links.links);
 	for (uint32_t i = 0; i < q.nlevels; i++)
 		print_level(i, &q.level[i]);
 }

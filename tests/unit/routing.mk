@@ -1,5 +1,5 @@
-unit_tests += test_fattree test_fabric test_plan test_check test_engines test_roots test_silent test_repair
-tsan_tests += test_engines test_check test_repair
+unit_tests += test_fattree test_fabric test_plan test_check test_engines test_roots test_silent test_repair test_quality
+tsan_tests += test_engines test_check test_repair test_quality
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
 test_plan_libs := fabric sim text wire base
@@ -12,6 +12,8 @@ test_roots_libs := routing fabric sim text wire base
 test_roots_extra := -lcmocka
 test_silent_libs := routing fabric sim text wire base
 test_silent_extra := -lcmocka
+test_quality_libs := routing fabric sim text wire base
+test_quality_extra := -lcmocka
 test_repair_libs := routing fabric sim text wire base
 test_repair_extra := -lcmocka
 test_check_libs := routing fabric sim text wire base
