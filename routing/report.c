@@ -46,7 +46,7 @@ put_no_quality(struct json *j)
 {
 	static const char *const keys[] = {
 		"shift_max", "shift_mean", "shifts", "a2a", "rp_median", "ebb", "samples",
-		"shift_rated", "by_design", "by_faults", "by_routing", "links", "levels",
+		"shift_rated", "by_design", "by_faults", "by_routing", "all_links", "levels",
 		"histogram",
 	};
 
@@ -136,7 +136,7 @@ report_put_quality(struct json *j, const struct quality_report *q)
 	put_ratio(j, "by_design", q->by_design);
 	put_ratio(j, "by_faults", q->by_faults);
 	put_ratio(j, "by_routing", q->by_routing);
-	put_links(j, "links", &q->links);
+	put_links(j, "all_links", &q->links);
 	put_levels(j, q);
 	put_histogram(j, q);
 }

@@ -370,7 +370,7 @@ test_check(void **state)
 	assert_true(json_number_value(at(json, "data.by_routing")) == 1.0);
 	assert_int_equal(json_array_size(at(json, "data.levels")), 2);
 	has_int(json, "data.levels.0.up.links", 4);
-	has_int(json, "data.links.unused", 0);
+	has_int(json, "data.all_links.unused", 0);
 	assert_int_equal(json_array_size(at(json, "data.histogram")), 1);
 	json_decref(json);
 	/* Leaf 1 and the second spine send LID 14 to each other. */
