@@ -31,6 +31,7 @@ attempt_free(struct attempt *a)
 	mem_free(a->out.ranks);
 	plan_lanes_unref(a->out.lanes);
 	plan_roots_unref(a->out.roots);
+	plan_memo_unref(a->out.memo);
 	plan_proof_unref(a->proof);
 }
 
@@ -100,6 +101,9 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	snprintf(p->reason, sizeof(p->reason), "%.399s", reason);
 	snprintf(p->note, sizeof(p->note), "%s", a->out.note);
 	p->check = a->check;
+	plan_memo_unref(p->memo);
+	p->memo = a->out.memo;
+	a->out.memo = NULL;
 	plan_proof_unref(p->proof);
 	p->proof = a->proof;
 	a->proof = NULL;

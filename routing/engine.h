@@ -40,6 +40,7 @@ struct engine_output {
 	struct plan_row **rows;		/* allocated by the caller, nswitches NULLs; engine fills */
 	struct plan_lanes *lanes;	/* engine sets, or leaves NULL: one class, one lane */
 	uint8_t *ranks;			/* engine sets (mem_alloc, nswitches), or leaves NULL */
+	struct plan_memo *memo;		/* engine sets for its next run, or leaves NULL */
 	struct plan_roots *roots;	/* configured roots that ranks were made from, or NULL */
 	char note[400];			/* a remark for people, or "" */
 };

@@ -8,8 +8,19 @@
 #include "sm/base/parallel.h"
 
 /*
- * Engine fattree: closed-form routing of trees of any depth, whole, degraded or irregular.
+ * Engine fattree: closed-form routing of trees of any depth, whole, degraded or irregular. A run
+ * finds the tree that the fabric should be (tree.c) and what of it is there (tree_state.c), costs
+ * of all ways in both (tree_cost.c) and numbers of destinations (tree_number.c), and fills tables
+ * from these (fattree_fill.c); or it changes those of the previous run (fattree_repair.c). Both
+ * give the same.
+ *
+ * While little is lost, tables stay as they would be without loss but for what used it, so that
+ * few entries move, and move back. Where that spreads traffic worse than tables made for what is
+ * left (beyond about one cable in a hundred), the latter are made.
  */
+#define FULL_ABOVE 10u	/* thousandths of all cables that are lost */
+#define FULL_LEAST 4u	/* and so many, for in a small fabric one is much */
+#define FULL_UNTIL 5u	/* from that down it ends */
 
 struct filling {
 	struct fattree *ft;	/* what is filled */
@@ -77,11 +88,12 @@ prepare(struct fattree *ft, struct error *e)
 	rc = tree_state_find(ft->t, ft->in, &ft->s, e);
 	if (rc)
 		return rc;
+	fattree_decide(ft);
 	ft->numbers = tree_numbers_new(ft->t, &ft->s, ft->in);
-	ft->nominal = tree_costs_new(ft->t, NULL, ft->threads);
+	ft->nominal = tree_costs_new(ft->t, NULL, NULL, 0, ft->threads);
 	ft->live = ft->s.whole ? tree_costs_ref(ft->nominal) :
-		tree_costs_new(ft->t, &ft->s, ft->threads);
-	fattree_digits_make(ft);
+		tree_costs_new(ft->t, &ft->s, NULL, 0, ft->threads);
+	fattree_digits_make(ft, NULL);
 	return 0;
 }
 
@@ -156,6 +168,43 @@ done(struct fattree *ft)
 	tree_unref(ft->t);
 }
 
+void
+fattree_decide(struct fattree *ft)
+{
+	const struct fattree_memo *memo = fattree_memo_of(ft->in);
+	const struct engine_options *o = ft->in->options;
+	uint64_t lost = (uint64_t)ft->s.nlost * 1000, all = ft->t->nlinks / 2;
+
+	ft->forced = ft->s.nlost && ((o && o->full) || (memo && memo->forced));
+	ft->full = ft->forced || (ft->s.nlost >= FULL_LEAST && lost > FULL_ABOVE * all) ||
+		(memo && memo->full && lost > FULL_UNTIL * all);
+}
+
+/* Forget a repair that came to nothing. */
+static void
+start_anew(struct fattree *ft)
+{
+	struct fattree fresh = { .in = ft->in, .threads = ft->threads, .row_len = ft->row_len };
+
+	done(ft);
+	*ft = fresh;
+}
+
+static int
+route_anew(struct fattree *ft, struct error *e)
+{
+	int rc = prepare(ft, e);
+
+	if (rc)
+		return rc;
+	ft->no_tree = is_no_tree(ft);
+	if (ft->no_tree)
+		return 0;
+	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
+	fill_all(ft);
+	return 0;
+}
+
 static int
 fattree_route(const struct engine_input *in, struct engine_output *out, struct error *e)
 {
@@ -163,14 +212,15 @@ fattree_route(const struct engine_input *in, struct engine_output *out, struct e
 		.in = in, .threads = parallel_threads(in->options ? in->options->threads : 0),
 		.row_len = plan_row_len(in->lids->top),
 	};
-	int rc = prepare(&ft, e);
+	int rc = 0;
 
+	if (!fattree_repair(&ft)) {
+		start_anew(&ft);
+		rc = route_anew(&ft, e);
+	}
 	if (rc == 0) {
-		ft.rows = mem_array(ft.t->n, sizeof(struct plan_row *));
-		ft.no_tree = is_no_tree(&ft);
-		if (!ft.no_tree)
-			fill_all(&ft);
 		give_out(&ft, out);
+		out->memo = fattree_memo_make(&ft);
 	}
 	done(&ft);
 	return rc;

@@ -389,13 +389,13 @@ make_digits(void *arg, unsigned thread, size_t first, size_t end)
 }
 
 void
-fattree_digits_make(struct fattree *ft)
+fattree_digits_make(struct fattree *ft, const uint8_t *wanted)
 {
 	ft->digits_of = mem_array(ft->t->n, sizeof(*ft->digits_of));
 	for (uint32_t v = 0; v < ft->t->n; v++) {
 		uint32_t links = usual_links(ft, v);
 
-		ft->digits_of[v] = links && ft->s.sw[v] != FABRIC_NONE ?
+		ft->digits_of[v] = links && (!wanted || wanted[v]) ?
 			digits_for(ft, ft->t->divider[v], links) : FABRIC_NONE;
 	}
 	parallel_run(ft->threads, ft->ndigits, 1, make_digits, ft);

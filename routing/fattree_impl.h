@@ -31,6 +31,8 @@ struct fattree {
 	struct tree_costs *nominal;		/* costs as they should be */
 	struct tree_costs *live;		/* costs as they are */
 	bool full;				/* route for what is there only */
+	bool forced;				/* because that was asked for */
+	char roots[400];			/* for people: where the order begins; "" */
 	bool no_tree;				/* hosts hang everywhere: balance instead */
 	unsigned threads;			/* resolved number */
 	uint32_t row_len;			/* entries of a table */
@@ -54,6 +56,41 @@ struct fattree_column {
 	const uint8_t *down;
 };
 
+/* What a run leaves for the next one. */
+struct fattree_memo {
+	struct tree *t;			/* as in struct fattree, all references held */
+	struct tree_numbers *numbers;	/* likewise */
+	struct tree_state s;		/* likewise, for the snapshot of the plan */
+	struct tree_costs *nominal;	/* likewise */
+	struct tree_costs *live;	/* likewise */
+	bool full;			/* likewise */
+	bool forced;			/* likewise */
+	uint8_t *node_class;		/* as it was configured; NULL */
+	char roots[400];		/* as in struct fattree */
+};
+
+/* What changed since. */
+struct fattree_changes {
+	uint32_t *port;		/* indices of ports with a link between switches that did */
+	uint32_t len;		/* how many */
+};
+
+/* NULL if there is no use for it. Takes ft->s away. */
+struct plan_memo *
+fattree_memo_make(struct fattree *ft);
+/* The last run's; NULL. */
+const struct fattree_memo *
+fattree_memo_of(const struct engine_input *in);
+/* Is it of use? The caller frees c->port in any case. */
+bool
+fattree_memo_fits(const struct engine_input *in, struct fattree_changes *c);
+/* Fill ft->rows and what belongs to it from the last run; false if it cannot be done so. */
+bool
+fattree_repair(struct fattree *ft);
+/* Sets ft->full and ft->forced. */
+void
+fattree_decide(struct fattree *ft);
+
 static inline struct fattree_view
 fattree_nominal(const struct fattree *ft)
 {
@@ -67,9 +104,9 @@ fattree_live(const struct fattree *ft)
 				      .up = ft->s.up };
 }
 
-/* The digits of the numbers that tables choose by. */
+/* The digits of the numbers that tables choose by, for vertices that are marked; NULL: all. */
 void
-fattree_digits_make(struct fattree *ft);
+fattree_digits_make(struct fattree *ft, const uint8_t *wanted);
 void
 fattree_digits_free(struct fattree *ft);
 /* The table of one vertex into `port` (row_len entries). `work`: fattree_work_size(). */
@@ -88,7 +125,7 @@ void
 fattree_heed_silent(const struct fattree *ft, struct engine_output *out, const struct ranks *r);
 /* What was found, for people. */
 void
-fattree_describe(const struct fattree *ft, const struct ranks *r, char *note, size_t size);
+fattree_describe(struct fattree *ft, const struct ranks *r, char *note, size_t size);
 /* The ways of one vertex to one home, from `costs` of the vertex and its neighbours. */
 void
 fattree_find_ways(const struct fattree *ft, const struct fattree_view *view, uint32_t v,

@@ -29,10 +29,16 @@ static void
 describe_apart(struct buf *b, const struct fattree *ft)
 {
 	const struct fabric *f = ft->in->fabric;
-	uint32_t *part = mem_array(f->nswitches, sizeof(*part)), *hosts = levels_hosts(f);
+	uint32_t *part, *hosts, listed = 0;
 	uint64_t pairs = 0;
-	uint32_t listed = 0;
+	bool any_far = false;
 
+	for (uint32_t v = 0; v < ft->t->n; v++)
+		any_far |= memchr(ft->live->row[v]->any, TREE_FAR, ft->t->n) != NULL;
+	if (!any_far)
+		return;
+	part = mem_array(f->nswitches, sizeof(*part));
+	hosts = levels_hosts(f);
 	levels_components(f, part);
 	for (uint32_t from = 0; from < f->nswitches; from++) {
 		const uint8_t *any = ft->live->row[ft->s.vertex[from]]->any;
@@ -56,29 +62,36 @@ describe_apart(struct buf *b, const struct fattree *ft)
 	mem_free(hosts);
 }
 
-void
-fattree_describe(const struct fattree *ft, const struct ranks *r, char *note, size_t size)
+static void
+describe_roots(struct fattree *ft, const struct ranks *r)
 {
 	const struct engine_options *o = ft->in->options;
 	struct roots roots = { .mark = mem_array(r->f->nswitches, 1),
 			       .configured = o && o->nroots };
-	struct buf b = { 0 };
-	char text[400];
 
 	for (uint32_t sw = 0; sw < r->f->nswitches; sw++) {
 		roots.mark[sw] = ft->t->level[ft->s.vertex[sw]] == 0;
 		roots.len += roots.mark[sw];
 	}
+	roots_describe(ft->in, &roots, r, ft->roots, sizeof(ft->roots));
+	roots_free(&roots);
+}
+
+void
+fattree_describe(struct fattree *ft, const struct ranks *r, char *note, size_t size)
+{
+	struct buf b = { 0 };
+
 	buf_printf(&b, "%u levels, %u leaves, %u ports of hosts", ft->t->levels,
 		   ft->numbers->nleaves, ft->numbers->nhosts);
 	if (ft->no_tree)
 		buf_str(&b, "; no tree, as most of them hang above others: balanced by load");
 	describe_lost(&b, ft);
 	describe_apart(&b, ft);
-	roots_describe(ft->in, &roots, r, text, sizeof(text));
-	if (text[0])
-		buf_printf(&b, "; %s", text);
+	if (!ft->roots[0])
+		describe_roots(ft, r);
+	if (ft->roots[0])
+		buf_printf(&b, "; %s", ft->roots);
 	snprintf(note, size, "%s", b.data);
 	buf_free(&b);
-	roots_free(&roots);
 }

@@ -8,7 +8,9 @@ routing_src := \
 	routing/engines.c \
 	routing/fattree.c \
 	routing/fattree_fill.c \
+	routing/fattree_memo.c \
 	routing/fattree_note.c \
+	routing/fattree_repair.c \
 	routing/fattree_silent.c \
 	routing/fattree_uneven.c \
 	routing/ladder.c \

@@ -70,6 +70,9 @@ tree_up(const uint16_t *rank, uint32_t from, uint32_t to)
 int
 tree_state_find(const struct tree *t, const struct engine_input *in, struct tree_state *s,
 		struct error *e);
+/* Do links that work differ in rate among the usual ways up of a vertex, or within a group? */
+bool
+tree_is_uneven(const struct tree *t, const struct tree_state *s, uint32_t v);
 void
 tree_state_free(struct tree_state *s);
 /* Vertices from the bottom of an order to its top (mem_array). */
@@ -95,9 +98,28 @@ struct tree_costs {
 
 #define TREE_STRIP 64u		/* costs that are summed at a time */
 
-/* With `s` NULL those of the nominal fabric. */
+/* With `s` NULL those of the nominal fabric. With `column` not NULL those to `ncolumns` homes only:
+ * by vertex, the place of its costs in a row, or FABRIC_NONE. */
 struct tree_costs *
-tree_costs_new(const struct tree *t, const struct tree_state *s, unsigned threads);
+tree_costs_new(const struct tree *t, const struct tree_state *s, const uint32_t *column,
+	       uint32_t ncolumns, unsigned threads);
+/*
+ * From costs to those of another state with the same order. A home's costs can only have changed
+ * where the cost of a vertex whose links changed (touched[]) does not follow from its neighbours'
+ * any more: such homes are marked in changed[].
+ */
+void
+tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree_costs *old,
+		   const uint8_t *touched, uint8_t *changed);
+/* `old` with the costs to homes[] replaced by `columns`. differs[v * nhomes + i]: did that to
+ * homes[i] change at vertex v? Rows are shared where nothing did. */
+struct tree_costs *
+tree_costs_patch(const struct tree *t, const struct tree_costs *old,
+		 const struct tree_costs *columns, const uint32_t *homes, uint32_t nhomes,
+		 uint8_t *differs);
+/* The costs to nhomes homes alone. */
+struct tree_costs *
+tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes);
 struct tree_costs *
 tree_costs_ref(struct tree_costs *c);
 void

@@ -17,6 +17,7 @@ struct sweep {
 	const struct tree_state *s;	/* as it is; NULL: as it should be */
 	const uint16_t *rank;		/* the order */
 	const uint32_t *upwards;	/* vertices in it */
+	const uint32_t *column;		/* by vertex: its column as a home; NULL: all, in order */
 	struct tree_costs *c;		/* to be filled */
 };
 
@@ -28,6 +29,13 @@ row_new(uint32_t width)
 	r->refs = 1;
 	r->any = r->down + width;
 	return r;
+}
+
+static void
+row_unref(struct tree_row *r)
+{
+	if (!__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
+		mem_free(r);
 }
 
 /* to[] = min(to[], from[] + 1); what is longer than TREE_LONGEST is out of reach. */
@@ -62,12 +70,13 @@ sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
 	struct tree_row **row = w->c->row;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t v = w->upwards[i];
+		uint32_t v = w->upwards[i], home;
 		uint8_t *down = row[v]->down + at;
 
 		memset(down, TREE_FAR, len);
-		if (v >= at && v < at + len)
-			down[v - at] = 0;
+		home = w->column ? w->column[v] : v;
+		if (home >= at && home < at + len)
+			down[home - at] = 0;
 		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
 			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
 				relax(down, row[t->groups[g].to]->down + at, len);
@@ -93,22 +102,121 @@ sweep_strips(void *arg, unsigned thread, size_t first, size_t end)
 	sweep_strip(w, (uint32_t)first * TREE_STRIP, (uint32_t)(end - first) * TREE_STRIP);
 }
 
-struct tree_costs *
-tree_costs_new(const struct tree *t, const struct tree_state *s, unsigned threads)
+/* Room for rows with `homes` homes. */
+static struct tree_costs *
+costs_new(uint32_t vertices, uint32_t homes)
 {
 	struct tree_costs *c = mem_zalloc(sizeof(*c));
-	const uint16_t *rank = s ? s->rank : t->rank;
-	uint32_t *upwards = tree_upwards(t, rank);
-	struct sweep w = { .t = t, .s = s, .rank = rank, .upwards = upwards, .c = c };
 
 	c->refs = 1;
-	c->n = t->n;
-	c->width = (t->n + TREE_STRIP - 1) / TREE_STRIP * TREE_STRIP;
-	c->row = mem_array(t->n, sizeof(struct tree_row *));
+	c->n = vertices;
+	c->width = (homes + TREE_STRIP - 1) / TREE_STRIP * TREE_STRIP;
+	c->row = mem_array(vertices, sizeof(struct tree_row *));
+	return c;
+}
+
+struct tree_costs *
+tree_costs_new(const struct tree *t, const struct tree_state *s, const uint32_t *column,
+	       uint32_t ncolumns, unsigned threads)
+{
+	struct tree_costs *c = costs_new(t->n, column ? ncolumns : t->n);
+	const uint16_t *rank = s ? s->rank : t->rank;
+	uint32_t *upwards = tree_upwards(t, rank);
+	struct sweep w = {
+		.t = t, .s = s, .rank = rank, .upwards = upwards, .column = column, .c = c,
+	};
+
 	for (uint32_t v = 0; v < t->n; v++)
 		c->row[v] = row_new(c->width);
 	parallel_run(threads, c->width / TREE_STRIP, STRIPS, sweep_strips, &w);
 	mem_free(upwards);
+	return c;
+}
+
+/* Mark homes whose cost is not what the neighbours' costs make it. */
+static void
+mark_columns(const struct sweep *w, uint32_t v, struct tree_row *fresh, uint8_t *changed)
+{
+	const struct tree *t = w->t;
+	const struct tree_costs *c = w->c;
+	const struct tree_row *old = c->row[v];
+
+	memset(fresh->down, TREE_FAR, 2 * (size_t)c->width);
+	fresh->down[v] = 0;
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
+		const struct tree_row *row = c->row[t->groups[g].to];
+
+		if (!works(w, g))
+			continue;
+		if (tree_up(w->rank, v, t->groups[g].to))
+			relax(fresh->any, row->any, c->width);
+		else
+			relax(fresh->down, row->down, c->width);
+	}
+	prefer_down(fresh->any, fresh->down, c->width);
+	for (uint32_t i = 0; i < t->n; i++)
+		changed[i] |= (uint8_t)((fresh->down[i] != old->down[i]) |
+					(fresh->any[i] != old->any[i]));
+}
+
+void
+tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree_costs *old,
+		   const uint8_t *touched, uint8_t *changed)
+{
+	struct sweep w = { .t = t, .s = s, .rank = s->rank, .c = old };
+	struct tree_row *fresh = row_new(old->width);
+
+	for (uint32_t v = 0; v < t->n; v++)
+		if (touched[v])
+			mark_columns(&w, v, fresh, changed);
+	row_unref(fresh);
+}
+
+struct tree_costs *
+tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes)
+{
+	struct tree_costs *picked = costs_new(c->n, nhomes);
+
+	for (uint32_t v = 0; v < c->n; v++) {
+		struct tree_row *row = picked->row[v] = row_new(picked->width);
+
+		memset(row->down, TREE_FAR, 2 * (size_t)picked->width);
+		for (uint32_t i = 0; i < nhomes; i++) {
+			row->down[i] = c->row[v]->down[homes[i]];
+			row->any[i] = c->row[v]->any[homes[i]];
+		}
+	}
+	return picked;
+}
+
+struct tree_costs *
+tree_costs_patch(const struct tree *t, const struct tree_costs *old,
+		 const struct tree_costs *columns, const uint32_t *homes, uint32_t nhomes,
+		 uint8_t *differs)
+{
+	struct tree_costs *c = costs_new(t->n, t->n);
+
+	for (uint32_t v = 0; v < t->n; v++) {
+		const struct tree_row *new = columns->row[v], *was = old->row[v];
+		uint8_t *diff = &differs[(size_t)v * nhomes], any = 0;
+
+		for (uint32_t i = 0; i < nhomes; i++) {
+			diff[i] = (uint8_t)((new->any[i] != was->any[homes[i]]) |
+					    (new->down[i] != was->down[homes[i]]));
+			any |= diff[i];
+		}
+		c->row[v] = old->row[v];
+		if (!any) {
+			__atomic_add_fetch(&c->row[v]->refs, 1, __ATOMIC_RELAXED);
+			continue;
+		}
+		c->row[v] = row_new(c->width);
+		memcpy(c->row[v]->down, was->down, 2 * (size_t)c->width);
+		for (uint32_t i = 0; i < nhomes; i++) {
+			c->row[v]->down[homes[i]] = new->down[i];
+			c->row[v]->any[homes[i]] = new->any[i];
+		}
+	}
 	return c;
 }
 
@@ -117,13 +225,6 @@ tree_costs_ref(struct tree_costs *c)
 {
 	__atomic_add_fetch(&c->refs, 1, __ATOMIC_RELAXED);
 	return c;
-}
-
-static void
-row_unref(struct tree_row *r)
-{
-	if (!__atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
-		mem_free(r);
 }
 
 void

@@ -68,9 +68,8 @@ find_links(const struct tree *t, const struct engine_input *in, struct tree_stat
 	s->nlost = nlost / 2;
 }
 
-/* Do links differ in rate among the usual ways up, or within a group? */
-static bool
-is_uneven(const struct tree *t, const struct tree_state *s, uint32_t v)
+bool
+tree_is_uneven(const struct tree *t, const struct tree_state *s, uint32_t v)
 {
 	uint32_t above = 0;
 
@@ -125,7 +124,7 @@ tree_state_find(const struct tree *t, const struct engine_input *in, struct tree
 	match_switches(t, in->fabric, s);
 	find_links(t, in, s);
 	for (uint32_t v = 0; v < t->n; v++)
-		s->uneven[v] = is_uneven(t, s, v);
+		s->uneven[v] = tree_is_uneven(t, s, v);
 	return find_order(t, in->fabric, s, e);
 }
 

@@ -37,6 +37,17 @@ plan_row_new(uint16_t top)
 }
 
 struct plan_row *
+plan_row_copy(const struct plan_row *r)
+{
+	struct plan_row *copy = mem_alloc(sizeof(*copy) + r->len);
+
+	copy->refs = 1;
+	copy->len = r->len;
+	memcpy(copy->port, r->port, r->len);
+	return copy;
+}
+
+struct plan_row *
 plan_row_ref(struct plan_row *r)
 {
 	if (r)
@@ -202,6 +213,21 @@ plan_roots_unref(struct plan_roots *r)
 		mem_free(r);
 }
 
+struct plan_memo *
+plan_memo_ref(struct plan_memo *m)
+{
+	if (m)
+		ref(&m->refs);
+	return m;
+}
+
+void
+plan_memo_unref(struct plan_memo *m)
+{
+	if (m && unref(&m->refs))
+		m->free(m);
+}
+
 struct plan_proof *
 plan_proof_new(uint16_t top)
 {
@@ -279,6 +305,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	memcpy(plan->reason, p->reason, sizeof(p->reason));
 	memcpy(plan->note, p->note, sizeof(p->note));
 	plan->check = p->check;
+	plan->memo = plan_memo_ref(p->memo);
 	plan->proof = plan_proof_ref(p->proof);
 	plan->route_us = p->route_us;
 	plan->check_us = p->check_us;
@@ -309,6 +336,7 @@ plan_unref(const struct plan *p)
 	mem_free(plan->fixed);
 	mem_free(plan->ranks);
 	plan_roots_unref(plan->roots);
+	plan_memo_unref(plan->memo);
 	plan_proof_unref(plan->proof);
 	fabric_unref(plan->fabric);
 	mem_free(plan);

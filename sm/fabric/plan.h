@@ -79,6 +79,15 @@ struct plan_check {
 	char cycle[1200];		/* the credit loop, link by link, "" if none */
 };
 
+/* Section: what an engine wants to know again when it runs next, so that it need not find out anew
+ * what did not change; opaque to all others. */
+struct plan_memo {
+	uint32_t refs;			/* atomic */
+	const void *owner;		/* the engine (struct engine) that made it */
+	void (*free)(struct plan_memo *m);
+	void *state;			/* the engine's own */
+};
+
 /* Section: what the proof found of each LID, so that a change need not be proved from nothing; made
  * by the checker of tables that are sound throughout, and of use to nobody else. */
 struct plan_proof_lid {
@@ -109,6 +118,7 @@ struct plan {
 	char reason[400];		/* why running differs from requested, "" if it does not */
 	char note[400];			/* the engine's remark, \"\" if none */
 	struct plan_check check;	/* of these very rows */
+	struct plan_memo *memo;		/* of the engine that is running; NULL */
 	struct plan_proof *proof;	/* of them on this snapshot; NULL: none to go on from */
 	int64_t route_us;		/* time that routing took */
 	int64_t check_us;		/* time that the proof took */
@@ -123,6 +133,8 @@ plan_row_len(uint16_t top)
 
 struct plan_row *
 plan_row_new(uint16_t top);		/* all LFT_NO_PORT */
+struct plan_row *
+plan_row_copy(const struct plan_row *r);
 struct plan_row *
 plan_row_ref(struct plan_row *r);
 void
@@ -159,6 +171,11 @@ struct plan_roots *
 plan_roots_ref(struct plan_roots *r);	/* NULL is allowed */
 void
 plan_roots_unref(struct plan_roots *r);
+
+struct plan_memo *
+plan_memo_ref(struct plan_memo *m);	/* NULL is allowed */
+void
+plan_memo_unref(struct plan_memo *m);
 
 struct plan_proof *
 plan_proof_new(uint16_t top);		/* zeroed */

@@ -171,6 +171,8 @@ run(const struct bench *b, const struct fabric *f, const struct engine *engine)
 			rows[sw] = NULL;
 		}
 		mem_free(out.ranks);
+		plan_memo_unref(out.memo);
+		plan_roots_unref(out.roots);
 		plan_lanes_unref(out.lanes);
 	}
 	mem_free(rows);

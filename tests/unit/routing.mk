@@ -1,11 +1,14 @@
-unit_tests += test_fattree test_fabric test_plan test_check test_engines test_roots test_silent test_repair test_quality
-tsan_tests += test_engines test_check test_repair test_quality
+unit_tests += test_fattree test_fattree_fault test_fabric test_plan test_check test_engines \
+	test_roots test_silent test_repair test_quality
+tsan_tests += test_engines test_check test_repair test_quality test_fattree_fault
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
 test_plan_libs := fabric sim text wire base
 test_plan_extra := -lcmocka
 test_fattree_libs := routing fabric sim text wire base
 test_fattree_extra := -lcmocka
+test_fattree_fault_libs := routing fabric sim text wire base
+test_fattree_fault_extra := -lcmocka
 test_engines_libs := routing fabric sim text wire base
 test_engines_extra := -lcmocka
 test_roots_libs := routing fabric sim text wire base

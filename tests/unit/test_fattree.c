@@ -264,6 +264,7 @@ test_classes(void **state)
 			assert_true(most - least <= 1);
 		}
 	mem_free(out.ranks);
+	plan_memo_unref(out.memo);
 	plan_roots_unref(out.roots);
 	plan_unref(p);
 	mem_free(class);

@@ -71,6 +71,7 @@ prove(const struct fabric *f, const struct plan *previous, struct plan_row *cons
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		plan_row_unref(rows[sw]);
 	mem_free(out.ranks);
+	plan_memo_unref(out.memo);
 }
 
 /* Up to two cables are lost and up to five switches fall silent. What cables and the tables of

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "routing/fattree_impl.h"
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/base/parallel.h"
+
+/*
+ * Repair: what a run from nothing would find, from what the last one found, where only some cables
+ * between switches were lost or came back. An entry depends on the numbers and the nominal costs,
+ * which stay, and on the links and costs of the switch and its neighbours. So
+ *
+ *  - the table of a switch with such a cable is filled anew;
+ *  - of other switches, entries of homes to which its own cost or a neighbour's changed. Which
+ *    homes these are follows from the ends of the cables (tree_costs_changes());
+ *  - all else is the previous plan's, by reference.
+ *
+ * It gives up where the order of switches changes, or when so much does that a run from nothing is
+ * as fast.
+ */
+struct repair {
+	struct fattree *ft;		/* what is repaired */
+	uint8_t *refill;		/* by vertex: its table is filled anew */
+	uint32_t *homes;		/* whose costs changed */
+	uint32_t nhomes;		/* how many */
+	struct tree_costs *nominal;	/* costs to these, as they should be */
+	struct tree_costs *live;	/* and as they are */
+	uint8_t *differs;		/* see tree_costs_patch() */
+	uint8_t *dirty;			/* by vertex: some cost of it changed */
+	uint8_t **work;			/* by thread: for fattree_fill() */
+};
+
+static void
+copy_state(const struct fattree *ft, const struct tree_state *from, struct tree_state *to)
+{
+	const struct tree *t = ft->t;
+	uint32_t n = t->n, nsw = ft->in->fabric->nswitches, ngroups = t->first[n];
+
+	*to = *from;
+	to->sw = memcpy(mem_array(n, sizeof(*to->sw)), from->sw, n * sizeof(*to->sw));
+	to->vertex = memcpy(mem_array(nsw, sizeof(*to->vertex)), from->vertex,
+			    nsw * sizeof(*to->vertex));
+	to->up = memcpy(mem_array(t->nlinks, 1), from->up, t->nlinks);
+	to->rate = memcpy(mem_array(t->nlinks, sizeof(*to->rate)), from->rate,
+			  t->nlinks * sizeof(*to->rate));
+	to->nup = memcpy(mem_array(ngroups, 1), from->nup, ngroups);
+	to->rank = memcpy(mem_array(n, sizeof(*to->rank)), from->rank, n * sizeof(*to->rank));
+	to->uneven = memcpy(mem_array(n, 1), from->uneven, n);
+}
+
+/* Enter what happened to a port. */
+static void
+change_port(struct repair *r, uint32_t port)
+{
+	struct fattree *ft = r->ft;
+	const struct fabric_port *p = &ft->in->fabric->ports[port];
+	const struct tree *t = ft->t;
+	uint32_t v = ft->s.vertex[ft->in->fabric->nodes[p->node].sw];
+	uint8_t up = p->peer != FABRIC_NONE;
+
+	r->refill[v] = 1;
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+		for (uint32_t i = 0; i < t->groups[g].len; i++) {
+			uint32_t l = t->groups[g].link + i;
+
+			if (t->out[l] != p->number)
+				continue;
+			ft->s.nup[g] = (uint8_t)(ft->s.nup[g] - ft->s.up[l] + up);
+			ft->s.up[l] = up;
+			ft->s.rate[l] = up ? p->rate_mbps : 0;
+		}
+}
+
+/* The order of switches holds if each vertex whose links changed still has a way up, or never
+ * should have one: then there is no new top. */
+static bool
+order_holds(const struct repair *r)
+{
+	const struct fattree *ft = r->ft;
+	const struct tree *t = ft->t;
+
+	for (uint32_t v = 0; v < t->n; v++) {
+		bool should = false, has = false;
+
+		for (uint32_t g = t->first[v]; r->refill[v] && g < t->first[v + 1]; g++) {
+			bool up = tree_up(t->rank, v, t->groups[g].to);
+
+			should |= up;
+			has |= up && ft->s.nup[g];
+		}
+		if (should && !has)
+			return false;
+	}
+	return true;
+}
+
+/* Links of today, from those of the last run; false if the order does not hold. */
+static bool
+change_state(struct repair *r, const struct fattree_memo *memo, const struct fattree_changes *c)
+{
+	struct fattree *ft = r->ft;
+	uint32_t lost = 0;
+
+	if (memcmp(memo->s.rank, memo->t->rank, memo->t->n * sizeof(*memo->s.rank)) != 0)
+		return false;
+	copy_state(ft, &memo->s, &ft->s);
+	for (uint32_t i = 0; i < c->len; i++)
+		change_port(r, c->port[i]);
+	for (uint32_t l = 0; l < ft->t->nlinks; l++)
+		lost += !ft->s.up[l];
+	ft->s.nlost = lost / 2;
+	ft->s.whole = !lost;
+	for (uint32_t v = 0; v < ft->t->n; v++)
+		if (r->refill[v])
+			ft->s.uneven[v] = tree_is_uneven(ft->t, &ft->s, v);
+	return order_holds(r);
+}
+
+/* Find the homes whose costs changed, and these. False if they are too many. */
+static bool
+change_costs(struct repair *r, const struct fattree_memo *memo)
+{
+	struct fattree *ft = r->ft;
+	uint32_t n = ft->t->n, *column = mem_array(n, sizeof(*column));
+	uint8_t *changed = mem_array(n, 1);
+
+	tree_costs_changes(ft->t, &ft->s, memo->live, r->refill, changed);
+	r->homes = mem_array(n, sizeof(*r->homes));
+	for (uint32_t v = 0; v < n; v++) {
+		column[v] = changed[v] ? r->nhomes : FABRIC_NONE;
+		if (changed[v])
+			r->homes[r->nhomes++] = v;
+	}
+	mem_free(changed);
+	if (r->nhomes <= n / 4 + 1) {
+		r->live = tree_costs_new(ft->t, &ft->s, column, r->nhomes, ft->threads);
+		r->nominal = tree_costs_pick(ft->nominal, r->homes, r->nhomes);
+		r->differs = mem_array(n, r->nhomes);
+		ft->live = tree_costs_patch(ft->t, memo->live, r->live, r->homes, r->nhomes,
+					    r->differs);
+	}
+	mem_free(column);
+	return ft->live != NULL;
+}
+
+/* Mark who has a cost that changed; switches that count their loads are filled anew. */
+static void
+mark_dirty(struct repair *r)
+{
+	for (uint32_t v = 0; v < r->ft->t->n; v++) {
+		r->dirty[v] = r->nhomes &&
+			memchr(&r->differs[(size_t)v * r->nhomes], 1, r->nhomes);
+		r->refill[v] |= r->nhomes && r->ft->s.uneven[v];
+	}
+}
+
+/* Can the ways from `v` to the i-th home have changed? */
+static bool
+is_concerned(const struct repair *r, uint32_t v, uint32_t i)
+{
+	const struct tree *t = r->ft->t;
+
+	if (r->differs[(size_t)v * r->nhomes + i])
+		return true;
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+		if (r->differs[(size_t)t->groups[g].to * r->nhomes + i])
+			return true;
+	return false;
+}
+
+/* New entries for one home; the row is copied when the first one differs. */
+static void
+repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **row)
+{
+	const struct fattree *ft = r->ft;
+	const struct tree_numbers *n = ft->numbers;
+	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
+	struct fattree_ways should = { 0 }, is;
+	struct plan_row *copy;
+
+	nominal.costs = r->nominal;
+	live.costs = r->live;
+	if (!ft->full)
+		fattree_find_ways(ft, &nominal, v, i, &should);
+	fattree_find_ways(ft, &live, v, i, &is);
+	for (uint32_t k = n->first[r->homes[i]]; k < n->first[r->homes[i] + 1]; k++)
+		for (uint32_t lid = n->runs[k].lid; lid < n->runs[k].lid + (uint32_t)n->runs[k].len;
+		     lid++) {
+			uint8_t out = fattree_choose(ft, v, lid, &should, &is);
+
+			if (out == (*row)->port[lid])
+				continue;
+			if ((*row)->refs > 1) {
+				copy = plan_row_copy(*row);
+				plan_row_unref(*row);
+				*row = copy;
+			}
+			(*row)->port[lid] = out;
+		}
+}
+
+static bool
+near_dirty(const struct repair *r, uint32_t v)
+{
+	const struct tree *t = r->ft->t;
+	bool dirty = r->dirty[v];
+
+	for (uint32_t g = t->first[v]; g < t->first[v + 1] && !dirty; g++)
+		dirty = r->dirty[t->groups[g].to];
+	return dirty;
+}
+
+static void
+repair_rows(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct repair *r = arg;
+	struct fattree *ft = r->ft;
+
+	for (size_t i = first; i < end; i++) {
+		uint32_t v = (uint32_t)i, sw = ft->s.sw[v];
+		struct plan_row *old;
+
+		if (sw == FABRIC_NONE)
+			continue;
+		old = ft->in->previous->rows[sw];
+		if (r->refill[v]) {
+			ft->rows[v] = plan_row_new(ft->in->lids->top);
+			fattree_fill(ft, v, ft->rows[v]->port, r->work[thread]);
+			continue;
+		}
+		ft->rows[v] = plan_row_ref(old);
+		if (!near_dirty(r, v))
+			continue;
+		for (uint32_t k = 0; k < r->nhomes; k++)
+			if (r->homes[k] != v && is_concerned(r, v, k))
+				repair_home(r, v, k, &ft->rows[v]);
+	}
+}
+
+static void
+repair_all(struct repair *r)
+{
+	struct fattree *ft = r->ft;
+
+	fattree_digits_make(ft, r->refill);
+	r->work = mem_array(ft->threads, sizeof(*r->work));
+	for (unsigned i = 0; i < ft->threads; i++)
+		r->work[i] = mem_alloc(fattree_work_size(ft));
+	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
+	parallel_run(ft->threads, ft->t->n, 16, repair_rows, r);
+	for (unsigned i = 0; i < ft->threads; i++)
+		mem_free(r->work[i]);
+	mem_free(r->work);
+}
+
+bool
+fattree_repair(struct fattree *ft)
+{
+	const struct fattree_memo *memo = fattree_memo_of(ft->in);
+	struct fattree_changes changes;
+	struct repair r = { .ft = ft };
+	bool done = false;
+
+	if (fattree_memo_fits(ft->in, &changes)) {
+		ft->t = tree_ref(memo->t);
+		ft->numbers = tree_numbers_ref(memo->numbers);
+		ft->nominal = tree_costs_ref(memo->nominal);
+		memcpy(ft->roots, memo->roots, sizeof(ft->roots));
+		r.refill = mem_array(ft->t->n, 1);
+		r.dirty = mem_array(ft->t->n, 1);
+		done = change_state(&r, memo, &changes);
+		fattree_decide(ft);
+		done = done && ft->full == memo->full && change_costs(&r, memo);
+	}
+	if (done) {
+		mark_dirty(&r);
+		repair_all(&r);
+	}
+	mem_free(changes.port);
+	mem_free(r.refill);
+	mem_free(r.dirty);
+	mem_free(r.homes);
+	mem_free(r.differs);
+	tree_costs_unref(r.nominal);
+	tree_costs_unref(r.live);
+	return done;
+}

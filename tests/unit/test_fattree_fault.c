@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include "routing/check.h"
+#include "routing/engine.h"
+#include "tests/unit/tree_fault.h"
+
+/*
+ * Engine fattree on fabrics with faults, one after the other: every routing is proved by the chain;
+ * what the engine makes from its last run is what it makes from nothing; few entries move, and they
+ * move back.
+ */
+
+/* A numbered sequence (xorshift64). */
+static uint32_t
+draw(uint64_t *seed, uint32_t below)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return (uint32_t)(*seed >> 11) % below;
+}
+
+static struct plan *
+route(struct tree_fault *t, const struct plan_lids *lids, const struct plan *previous, bool full)
+{
+	static const char *const names[] = { "fattree", NULL };
+	struct chain_options o = {
+		.engines = names, .engine = { .threads = 2, .full = full },
+	};
+	struct fabric *f = fault_fabric(t);
+	struct plan *p = plan_new(f);
+	struct error e = { 0 };
+
+	p->lids = fault_lids(t, lids, f);
+	if (engine_chain(p, NULL, previous, &o, &e))
+		fail_msg("%s", e.text);
+	fabric_unref(f);
+	return p;
+}
+
+static bool
+is_full(const struct plan *p)
+{
+	return strstr(p->note, "routed for what is left") != NULL;
+}
+
+/* Entries of LIDs in use that differ; switches by GUID. */
+static uint32_t
+count_moved(const struct plan *a, const struct plan *b)
+{
+	uint32_t moved = 0;
+
+	for (uint32_t sw = 0; sw < b->fabric->nswitches; sw++) {
+		uint64_t guid = fabric_switch_node(b->fabric, sw)->guid;
+		uint32_t n = fabric_node_by_guid(a->fabric, guid);
+
+		if (n == FABRIC_NONE)
+			continue;
+		for (uint32_t lid = 1; lid <= b->lids->top; lid++)
+			moved += b->lids->dest[lid].port != FABRIC_NONE &&
+				plan_row_port(a->rows[a->fabric->nodes[n].sw], lid) !=
+				plan_row_port(b->rows[sw], lid);
+	}
+	return moved;
+}
+
+/* Balanced by load, tables stay near the last ones instead. */
+static bool
+is_no_tree(const struct plan *p)
+{
+	return strstr(p->note, "no tree") != NULL;
+}
+
+/* The same from nothing? */
+static void
+assert_anew(struct tree_fault *t, const struct plan_lids *lids, const struct plan *p,
+	    const char *recipe, unsigned step)
+{
+	struct plan *anew = route(t, lids, NULL, is_full(p));
+
+	if (is_no_tree(p)) {
+		plan_unref(anew);
+		return;
+	}
+	if (is_full(p) != is_full(anew) || count_moved(p, anew))
+		fail_msg("%s, step %u: %u entries are not those of a run from nothing\n%s\n%s",
+			 recipe, step, count_moved(p, anew), p->note, anew->note);
+	assert_memory_equal(p->ranks, anew->ranks, p->fabric->nswitches);
+	plan_unref(anew);
+}
+
+static uint32_t
+draw_cable(const struct fabric *f, uint64_t *seed)
+{
+	for (;;) {
+		uint32_t port = draw(seed, f->nports);
+		const struct fabric_port *p = &f->ports[port];
+
+		if (p->peer != FABRIC_NONE && f->nodes[p->node].sw != FABRIC_NONE &&
+		    f->nodes[f->ports[p->peer].node].sw != FABRIC_NONE)
+			return port;
+	}
+}
+
+/* A cable or, once in a while, a node fails or comes back. */
+static void
+step_fault(struct tree_fault *t, uint64_t *seed)
+{
+	uint32_t what = draw(seed, 10), node = draw(seed, t->whole->nnodes), port;
+
+	if (what == 0) {
+		t->off[node] = !t->off[node];
+		return;
+	}
+	port = draw_cable(t->whole, seed);
+	fault_cable(t, port, what < 6 && !t->out[port]);
+	for (uint32_t i = 0; what == 9 && i < t->whole->nports; i++)
+		t->out[i] = false;
+	for (uint32_t i = 0; what >= 8 && i < t->whole->nnodes; i++)
+		t->off[i] = false;
+}
+
+static void
+test_sequences(void **state)
+{
+	static const char *const recipes[] = {
+		"ft2 6 4 4", "ft2 4 3 6 2", "ft3 4", "ft3 6", "xgft 3 3 3 4 1 3 2",
+		"xgft 4 2 2 3 2 1 2 2 2", "ft2 1 1 3", "ft2 3 1 2 3", "random 12 4 2 7",
+		"torus 3 3 2",
+	};
+	uint64_t seed = 0x1234567;
+
+	(void)state;
+	for (size_t i = 0; i < 5 * sizeof(recipes) / sizeof(recipes[0]); i++) {
+		const char *recipe = recipes[i % (sizeof(recipes) / sizeof(recipes[0]))];
+		struct fabric *f = help_generate(recipe, true, i + 1);
+		struct plan_lids *lids = help_lids(f, (uint8_t)(i % 2));
+		struct plan *whole, *last;
+		struct tree_fault t;
+
+		fault_init(&t, f);
+		whole = last = route(&t, lids, NULL, false);
+		for (unsigned step = 0; step < 20; step++) {
+			struct plan *p;
+
+			step_fault(&t, &seed);
+			p = route(&t, lids, last, false);
+			assert_anew(&t, lids, p, recipe, step);
+			if (last != whole)
+				plan_unref(last);
+			last = p;
+		}
+		memset(t.out, 0, f->nports * sizeof(*t.out));
+		memset(t.off, 0, f->nnodes * sizeof(*t.off));
+		if (last != whole) {
+			struct plan *p = route(&t, lids, last, false);
+
+			assert_true(is_no_tree(p) || count_moved(whole, p) == 0);
+			plan_unref(p);
+			plan_unref(last);
+		}
+		plan_unref(whole);
+		fault_free(&t);
+		plan_lids_unref(lids);
+		fabric_unref(f);
+	}
+}
+
+/* Rows of switches whose tables did not change are the last plan's own. */
+static uint32_t
+count_new_rows(const struct plan *last, const struct plan *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
+		assert_true(p->rows[sw] == last->rows[sw] ||
+			    !plan_row_equal(p->rows[sw], last->rows[sw]));
+		n += p->rows[sw] != last->rows[sw];
+	}
+	return n;
+}
+
+/* Cables alone, one at a time: never all tables, and not one entry more than from nothing. */
+static void
+test_cables(void **state)
+{
+	static const char *const recipes[] = { "ft3 8", "ft2 10 6 8 2", "xgft 3 4 4 6 1 3 4" };
+	uint64_t seed = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+		struct fabric *f = help_generate(recipes[i], true, i + 1);
+		struct plan_lids *lids = help_lids(f, 0);
+		struct tree_fault t;
+		struct plan *last;
+		uint32_t few = 0;
+
+		fault_init(&t, f);
+		last = route(&t, lids, NULL, false);
+		for (unsigned step = 0; step < 60; step++) {
+			uint32_t port = draw_cable(f, &seed);
+			struct plan *p;
+
+			fault_cable(&t, port, !t.out[port] && step % 4 < 2);
+			p = route(&t, lids, last, false);
+			assert_anew(&t, lids, p, recipes[i], step);
+			few += count_new_rows(last, p) < f->nswitches;
+			plan_unref(last);
+			last = p;
+		}
+		assert_true(few > 40);
+		plan_unref(last);
+		fault_free(&t);
+		plan_lids_unref(lids);
+		fabric_unref(f);
+	}
+}
+
+/* A cable that runs slower, and recovers. */
+static void
+test_rates(void **state)
+{
+	struct fabric *f = help_generate("ft3 6", true, 9);
+	struct plan_lids *lids = help_lids(f, 0);
+	uint64_t seed = 5;
+	struct tree_fault t;
+	struct plan *whole, *last;
+
+	(void)state;
+	fault_init(&t, f);
+	whole = last = route(&t, lids, NULL, false);
+	for (unsigned step = 0; step < 30; step++) {
+		uint32_t port = draw_cable(f, &seed), rate = step % 3 ? 25000 : 6250;
+		struct plan *p;
+
+		f->ports[port].rate_mbps = f->ports[f->ports[port].peer].rate_mbps = rate;
+		p = route(&t, lids, last, false);
+		assert_anew(&t, lids, p, "ft3 6", step);
+		if (last != whole)
+			plan_unref(last);
+		last = p;
+	}
+	for (uint32_t i = 0; i < f->nports; i++)
+		f->ports[i].rate_mbps = whole->fabric->ports[i].rate_mbps;
+	for (unsigned again = 0; again < 2; again++) {
+		struct plan *p = route(&t, lids, last, false);
+
+		assert_int_equal(count_moved(whole, p), 0);
+		plan_unref(last);
+		last = p;
+	}
+	plan_unref(last);
+	plan_unref(whole);
+	fault_free(&t);
+	plan_lids_unref(lids);
+	fabric_unref(f);
+}
+
+/* The port of a cable from a leaf to a switch above, in a pod without the leaf that is ranked on
+ * top: there the order is 0 for that leaf, 1 above it, 2 for the roots, then 3 and 4 elsewhere. */
+static uint32_t
+find_leaf_cable(const struct plan *p)
+{
+	const struct fabric *f = p->fabric;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_edge *e = &f->edges[f->edge_first[sw]];
+
+		if (p->ranks[sw] == 4 && p->ranks[e->to] == 3)
+			return f->nodes[f->switches[sw]].first_port + e->out;
+	}
+	fail();
+	return FABRIC_NONE;
+}
+
+/* One leaf cable: the leaf's entries that used it, one entry of each other leaf for each of its
+ * hosts that was reached across it, and those of the switches that led down it. By hand for ft3 8
+ * (4 hosts a leaf, 32 leaves): hosts' LIDs only. */
+static void
+test_one_cable(void **state)
+{
+	struct fabric *f = help_generate("ft3 8", true, 4);
+	struct plan_lids *lids = help_lids(f, 0);
+	uint32_t port, moved = 0;
+	struct tree_fault t;
+	struct plan *whole, *p, *back;
+
+	(void)state;
+	fault_init(&t, f);
+	whole = route(&t, lids, NULL, false);
+	port = find_leaf_cable(whole);
+	fault_cable(&t, port, true);
+	p = route(&t, lids, whole, false);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		for (uint32_t lid = 1; lid <= lids->top; lid++)
+			moved += lids->dest[lid].port != FABRIC_NONE && lids->dest[lid].out &&
+				p->rows[sw]->port[lid] != whole->rows[sw]->port[lid];
+	/* 31 at the leaf, 31 at other leaves; 4 hosts at 4 roots, at the switch above the leaf, and
+	 * at that of the same column under the leaf on top, by which roots go now. */
+	assert_int_equal(moved, 31 + 31 + 4 * 4 + 4 + 4);
+	fault_cable(&t, port, false);
+	back = route(&t, lids, p, false);
+	assert_int_equal(count_moved(whole, back), 0);
+	plan_unref(whole);
+	plan_unref(p);
+	plan_unref(back);
+	fault_free(&t);
+	plan_lids_unref(lids);
+	fabric_unref(f);
+}
+
+/* Above one cable in a hundred tables are made for what is left, until half of that. */
+static void
+test_full(void **state)
+{
+	struct fabric *f = help_generate("ft3 10", false, 1);	/* 500 cables */
+	struct plan_lids *lids = help_lids(f, 0);
+	uint32_t lost[6];
+	uint64_t seed = 3;
+	struct tree_fault t;
+	struct plan *last = NULL, *p;
+
+	(void)state;
+	fault_init(&t, f);
+	for (unsigned i = 0; i < 12; i++) {
+		unsigned k = i < 6 ? i : 11 - i;
+
+		if (i < 6)
+			lost[k] = draw_cable(f, &seed);
+		fault_cable(&t, lost[k], i < 6);
+		p = route(&t, lids, last, false);
+		/* 6 lost: more than 1 %; 3: still more than 0.5 %. */
+		assert_int_equal(is_full(p), i >= 5 && i < 9);
+		plan_unref(last);
+		last = p;
+	}
+	fault_cable(&t, lost[0], true);
+	p = route(&t, lids, last, true);
+	assert_true(is_full(p));
+	plan_unref(last);
+	last = p;
+	p = route(&t, lids, last, false);
+	assert_true(is_full(p));		/* asked for: it stays while something is lost */
+	plan_unref(last);
+	plan_unref(p);
+	fault_free(&t);
+	plan_lids_unref(lids);
+	fabric_unref(f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cables),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_one_cable),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_sequences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
