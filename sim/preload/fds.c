@@ -89,8 +89,8 @@ fds_hide(int fd)
 		errno = EMFILE;
 		return -1;
 	}
-	if (to >= 0)
-		atomic_store(&hidden[to], 1);
+	if (to >= 0 && atomic_exchange(&hidden[to], 1))
+		umad_lost(to);
 	return to;
 }
 

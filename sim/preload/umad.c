@@ -124,6 +124,22 @@ umad_file(unsigned i)
 	return atomic_load(&pool.files[i].references) ? &pool.files[i] : NULL;
 }
 
+/* Its file must not close what now has the number. */
+void
+umad_lost(int fd)
+{
+	for (unsigned i = 0; i < UMAD_FILES; i++) {
+		struct umad *u = &pool.files[i];
+
+		if (u->conn == fd && atomic_load(&u->references))
+			u->conn = -1;
+		if (u->wake == fd && atomic_load(&u->references))
+			u->wake = -1;
+		if (u->fd == fd && atomic_load(&u->references))
+			u->fd = -1;
+	}
+}
+
 void
 umad_after_fork(void)
 {

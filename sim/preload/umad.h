@@ -49,5 +49,8 @@ struct umad *
 umad_file(unsigned i);
 void
 umad_after_fork(void);
+/* One of our descriptors was closed by a call that does not come by us. */
+void
+umad_lost(int fd);
 
 #endif

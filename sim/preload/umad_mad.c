@@ -312,6 +312,8 @@ read_mad(struct umad *u, void *buf, size_t size, int cancel)
 
 	if (!u->reads)
 		return fail(EBADF);
+	if (!buf)
+		return fail(EFAULT);
 	if (size < header)
 		return fail(EINVAL);
 	if (atomic_load(&u->own->dead) && waits(u))
@@ -494,6 +496,8 @@ check_and_write(struct umad *u, const void *data, size_t size)
 
 	if (!u->writes)
 		return fail(EBADF);
+	if (!buf)
+		return fail(EFAULT);
 	if (size < header + MAD_LEAST || size > LONG_MAX_SIZE)
 		return fail(EINVAL);
 	id = get_u32(buf + AT_ID);

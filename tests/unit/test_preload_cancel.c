@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <cmocka.h>
 #include "tests/unit/preload_fake.h"
@@ -266,6 +267,46 @@ closed_under_thread(void **state)
 	close(copy);
 }
 
+/* A system call by its number is none that we see. The files are lost; new ones are as good as any,
+ * also when they get the old ones' numbers. */
+static void
+closed_behind_us(void **state)
+{
+	int old[3], fd;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		old[i] = open_joined(FAKE_ECHO);
+	assert_true(old[2] > 2);
+	assert_int_equal(syscall(SYS_close_range, 3, ~0u, 0), 0);
+	for (uint32_t i = 1; i < 8; i++) {
+		fd = open_joined(FAKE_ECHO);
+		assert_true(fd > 2);
+		assert_true(send_request(fd, i));
+		assert_int_equal(read_one(fd), HEADER + 256);
+		if (i % 2)
+			close(fd);
+	}
+	for (fd = 3; fd < 64; fd++)
+		close(fd);
+}
+
+static void
+no_buffer(void **state)
+{
+	int fd = open_joined(FAKE_ECHO);
+	void *volatile nowhere = NULL;
+
+	(void)state;
+	assert_int_equal(write(fd, nowhere, HEADER + 256), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_true(send_request(fd, 1));
+	assert_int_equal(read(fd, nowhere, HEADER + 256), -1);
+	assert_int_equal(errno, EFAULT);
+	assert_int_equal(read_one(fd), HEADER + 256);
+	close(fd);
+}
+
 static int
 run_all(void)
 {
@@ -275,6 +316,8 @@ run_all(void)
 		cmocka_unit_test(dead_rest),
 		cmocka_unit_test(dead_at_once),
 		cmocka_unit_test(closed_under_thread),
+		cmocka_unit_test(no_buffer),
+		cmocka_unit_test(closed_behind_us),
 	};
 
 	alarm(PATIENCE);
