@@ -163,6 +163,8 @@ print_route(const struct cli *c, const json_t *data);
 void
 print_reroute(const struct cli *c, const json_t *data);
 void
+print_change(const struct cli *c, const json_t *data);
+void
 print_reload(const struct cli *c, const json_t *data);
 void
 print_engines(const struct cli *c, const json_t *data);

@@ -90,7 +90,13 @@ static const struct cli_option route_options[] = {
 static const struct cli_option reroute_options[] = {
 	{ "engine", "NAME", "engine", CLI_STRING, "by this engine instead of the configured ones",
 	  NULL },
-	FLAG("full", "full", "sweep the whole fabric first"),
+	FLAG("full", "full", "sweep the whole fabric first, and start from nothing"),
+	FLAG("forget-lost", "forget_lost", "cables that are lost will not come back"),
+	FLAG("dry-run", "dry_run", "say what would be done, and change nothing"),
+	{ 0 },
+};
+
+static const struct cli_option place_options[] = {
 	FLAG("dry-run", "dry_run", "say what would be done, and change nothing"),
 	{ 0 },
 };
@@ -233,13 +239,41 @@ const struct cli_command cli_commands[] = {
 		.verdict = route_verdict,
 	}, {
 		.name = "reroute",
-		.synopsis = "[--engine NAME] [--full] [--dry-run]",
+		.synopsis = "[--engine NAME] [--full] [--forget-lost] [--dry-run]",
 		.help = "compute the routing anew and program what differs",
 		.more = "An engine given here stays until weft reroute without one, until a\n"
 			"reload changes the configured engines, or until the daemon ends.\n",
 		.options = reroute_options,
 		.doing = "routing",
 		.print = print_reroute,
+	}, {
+		.name = "fail",
+		.synopsis = "NODE[/PORT] --dry-run",
+		.help = "foretell what the loss of a node or a cable would do",
+		.options = place_options,
+		.words = { "place" },
+		.need = 1,
+		.doing = "routing",
+		.print = print_change,
+	}, {
+		.name = "drain",
+		.synopsis = "NODE[/PORT] [--dry-run]",
+		.help = "move traffic off a switch or a cable, before it is seen to",
+		.more = "It stays up. A restart of the daemon does not bring the traffic back.\n",
+		.options = place_options,
+		.words = { "place" },
+		.need = 1,
+		.doing = "routing",
+		.print = print_change,
+	}, {
+		.name = "undrain",
+		.synopsis = "NODE[/PORT] [--dry-run]",
+		.help = "let traffic back",
+		.options = place_options,
+		.words = { "place" },
+		.need = 1,
+		.doing = "routing",
+		.print = print_change,
 	}, {
 		.name = "reload",
 		.synopsis = "[--dry-run]",

@@ -104,6 +104,26 @@ stale_text(char text[80], const json_t *s)
 }
 
 static void
+status_drained(const json_t *s)
+{
+	const json_t *list = json_object_get(s, "drained");
+	struct buf b = { 0 };
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o) {
+		buf_printf(&b, "%s%s", i ? ", " : "", field_str(o, "node"));
+		if (field_uint(o, "port"))
+			buf_printf(&b, "/%llu", N(o, "port"));
+	}
+	if (field_uint(s, "drained_total") > json_array_size(list))
+		buf_str(&b, " ...");
+	if (b.len)
+		emit(stdout, "  drained     %s\n", b.data);
+	buf_free(&b);
+}
+
+static void
 status_fabric(const json_t *s)
 {
 	bool standby = strcmp(field_str(s, "role"), "standby") == 0;
@@ -124,6 +144,7 @@ status_fabric(const json_t *s)
 	if (field_uint(s, "lost_links"))
 		emit(stdout, "  lost cables %llu, see weft show links --down\n",
 		     N(s, "lost_links"));
+	status_drained(s);
 	if (field_uint(s, "silent"))
 		emit(stdout, "  silent      %llu device%s not answer\n", N(s, "silent"),
 		     field_uint(s, "silent") == 1 ? " does" : "s do");
@@ -329,6 +350,36 @@ print_reroute(const struct cli *c, const json_t *data)
 	(void)c;
 	emit(stdout, "%s%s\n", field_bool(data, "dry_run") ? "dry run, nothing is changed: " : "",
 	     field_str(data, "text"));
+}
+
+/* What is lost, moved, and how much harder the links that are left have to work. */
+void
+print_change(const struct cli *c, const json_t *data)
+{
+	bool dry = field_bool(data, "dry_run"), measured =
+		json_is_integer(json_object_get(data, "load_after"));
+	uint64_t cables = field_uint(data, "cables"), kept = field_uint(data, "kept");
+	const char *what = c->command->name;
+
+	emit(stdout, "%s%s of %s: %llu cable%s %s\n", dry ? "dry run, nothing is changed: " : "",
+	     strcmp(what, "fail") ? what : "loss", field_str(data, "place"),
+	     (unsigned long long)cables, plural(cables), strcmp(what, "fail") ?
+	     "without traffic in all" : cables == 1 ? "is lost" : "are lost");
+	if (kept)
+		emit(stdout, "kept     %llu drained cable%s, for nothing else leads there\n",
+		     (unsigned long long)kept, plural(kept));
+	emit(stdout, "tables   %llu entries in %llu blocks of %llu switches, by engine %s%s\n",
+	     N(data, "entries"), N(data, "blocks"), N(data, "switches"), field_str(data, "engine"),
+	     field_bool(data, "waits") ? "; changed entries drop packets for the packet lifetime" :
+	     "");
+	if (measured)
+		emit(stdout, "load     %llu at worst, now %llu (shift permutations)\n",
+		     N(data, "load_after"), N(data, "load_before"));
+	if (field_uint(data, "cut_off"))
+		emit(stdout, "CUT OFF  %llu pairs of host ports lose each other\n",
+		     N(data, "cut_off"));
+	else
+		emit(stdout, "cut off  no pair of hosts\n");
 }
 
 void

@@ -183,7 +183,8 @@ cells_link(struct table *t, const json_t *o)
 	table_cell(t, field_uint(o, "mtu") ? "%llu" : "-", N(o, "mtu"));
 	table_cell(t, field_uint(o, "vls") ? "%llu" : "-", N(o, "vls"));
 	table_cell(t, "%s%s%s", slow ? "slow" : "", slow && refusing ? ", " : "",
-		   lost ? "lost" : refusing ? "refuses" : slow ? "" : "-");
+		   lost ? "lost" : field_bool(o, "drained") ? "drained" :
+		   refusing ? "refuses" : slow ? "" : "-");
 }
 
 void

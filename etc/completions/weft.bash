@@ -11,7 +11,8 @@ _weft_options_of() {
 	"show routes") echo --all ;;
 	"show events") echo --last --after --type --level --follow ;;
 	check) echo --no-quality ;;
-	reroute) echo --engine --full --dry-run ;;
+	reroute) echo --engine --full --forget-lost --dry-run ;;
+	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
 	esac
 }
@@ -72,7 +73,7 @@ _weft() {
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path check reroute reload"
+		words="wait status show path check reroute fail drain undrain reload"
 	elif [ "$command" = show ]; then
 		words="nodes switches ports links routes engines events topology"
 	fi

@@ -2,6 +2,7 @@ core_src := \
 	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \
+	sm/core/drain.c \
 	sm/core/lids.c \
 	sm/core/notice.c \
 	sm/core/office.c \

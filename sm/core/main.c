@@ -233,10 +233,9 @@ ctl_plan(void *subnet)
 }
 
 static int
-ctl_reroute(void *subnet, const char *engine, bool full, bool dry_run,
-	    void (*done)(void *, int, const char *), void *arg, struct error *e)
+ctl_change(void *subnet, const struct change *c, change_done_fn done, void *arg, struct error *e)
 {
-	return subnet_reroute(subnet, engine, full, dry_run, done, arg, e);
+	return subnet_change(subnet, c, done, arg, e);
 }
 
 struct reload_report {
@@ -456,7 +455,7 @@ open_subnets(struct weftd *w, struct error *e)
 			return e->code;
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
-			.status = ctl_status, .plan = ctl_plan, .reroute = ctl_reroute,
+			.status = ctl_status, .plan = ctl_plan, .change = ctl_change,
 		};
 	}
 	return 0;

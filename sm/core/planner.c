@@ -10,15 +10,19 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "routing/check.h"
 #include "routing/engine.h"
 #include "sm/base/mem.h"
+
+#define MEASURED_SHIFTS 31	/* permutations that tell the load in a rehearsal */
 
 /* The engine that was asked for by name goes first; while the command that asked waits for its
  * answer it goes alone. */
 static char **
 copy_names(const struct subnet *s, bool dry_run)
 {
-	const char *first = dry_run ? s->reroute.engine : s->engine_override;
+	const char *first = dry_run && s->reroute.engine[0] ? s->reroute.engine :
+			    s->engine_override;
 	bool alone = first[0] && s->reroute.done && !s->reroute.waiting;
 	const char **chain = s->conf->routing.engines;
 	size_t len = 0, n = 0;
@@ -61,6 +65,15 @@ share_rows(struct plan_job *j)
 	}
 }
 
+/* A rehearsal of its loss: nobody will write to it. */
+static bool
+is_gone(const struct plan_job *j, uint32_t sw)
+{
+	const struct fabric *f = j->plan->fabric;
+
+	return j->dry_run && f->nswitches > 1 && f->edge_first[sw] == f->edge_first[sw + 1];
+}
+
 static void
 count_changes(struct plan_job *j)
 {
@@ -68,8 +81,9 @@ count_changes(struct plan_job *j)
 		const struct plan_row *new = j->plan->rows[sw];
 		const struct plan_row *old = j->shadow ? j->shadow->rows[sw] : NULL;
 
-		if (!new || new == old || j->plan->fixed[sw])
+		if (!new || new == old || j->plan->fixed[sw] || is_gone(j, sw))
 			continue;
+		j->switches++;
 		for (uint32_t at = 0; at < new->len; at += LFT_BLOCK_LEN) {
 			uint64_t before = j->entries;
 
@@ -83,6 +97,27 @@ count_changes(struct plan_job *j)
 	}
 }
 
+static uint32_t
+worst_load(const struct plan *p, unsigned threads)
+{
+	struct check_input in = {
+		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .lanes = p->lanes,
+		.ranks = p->ranks, .threads = threads,
+	};
+	struct quality_report q;
+
+	quality_measure(&in, 1, MEASURED_SHIFTS, 1, &q);
+	return q.shift_max;
+}
+
+/* What the change would mean for traffic. */
+static void
+measure(struct plan_job *j)
+{
+	j->load_before = worst_load(j->previous, j->threads);
+	j->load_after = worst_load(j->plan, j->threads);
+}
+
 static void
 run(void *arg)
 {
@@ -94,7 +129,8 @@ run(void *arg)
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads},
 	};
 
-	j->error = engine_chain(j->plan, fixed, j->previous ? j->previous : j->shadow, &o, &j->why);
+	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
+				j->previous ? j->previous : j->shadow, &o, &j->why);
 	mem_free(fixed);
 	if (j->error)
 		return;
@@ -102,6 +138,8 @@ run(void *arg)
 	count_changes(j);
 	if (j->shadow && j->entries)
 		stages_make(j);
+	if (j->measured)
+		measure(j);
 	/* Virtual time stands still meanwhile; what the machine took differs from run to run. */
 	if (j->untimed)
 		j->plan->route_us = j->plan->check_us = 0;
@@ -127,16 +165,32 @@ planner_drop(struct subnet *s)
 	s->job = NULL;
 }
 
+/* A rehearsal must not move LIDs, and none need move: nodes and ports are those of the published
+ * plan. */
+static struct plan_lids *
+published_lids(const struct subnet *s, const struct fabric *f)
+{
+	struct plan_lids *l = plan_lids_new(f);
+	const struct plan_lids *from = s->plan->lids;
+
+	memcpy(l->base, from->base, f->nports * sizeof(*l->base));
+	memcpy(l->lmc, from->lmc, f->nports * sizeof(*l->lmc));
+	plan_lids_index(l, f);
+	return l;
+}
+
 void
-planner_start(struct subnet *s, const struct fabric *f, bool dry_run)
+planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole, bool dry_run)
 {
 	struct plan_job *j = mem_zalloc(sizeof(*j));
+	const struct reroute *r = s->reroute.done && !s->reroute.waiting ? &s->reroute : NULL;
 
 	j->s = s;
 	j->plan = plan_new(f);
-	/* A rehearsal must not move LIDs, and none need move: it starts from the published plan. */
-	j->plan->lids = dry_run && s->plan && s->plan->fabric == f ? plan_lids_ref(s->plan->lids) :
-			lids_assign(s, f);
+	j->whole = f == whole ? NULL : fabric_ref(whole);
+	j->plan->lids = dry_run ? published_lids(s, f) : lids_assign(s, f);
+	j->fresh = r && r->c.kind == CHANGE_ROUTE && r->c.full;
+	j->measured = r && dry_run && r->c.kind != CHANGE_ROUTE;
 	j->previous = s->plan ? plan_ref(s->plan) : NULL;
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
@@ -161,6 +215,7 @@ planner_free_job(struct plan_job *j)
 		return;
 	plan_stages_free(j->stages);
 	plan_unref(j->plan);
+	fabric_unref(j->whole);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);
 	for (char **n = j->names; n && *n; n++)

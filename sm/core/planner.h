@@ -18,12 +18,17 @@ struct plan_job {
 	unsigned nroots;
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */
+	bool fresh;			/* the engine does not go on from what runs */
+	bool measured;			/* load_before and load_after are wanted */
+	uint32_t load_before;		/* worst load of a link by a shift, now */
+	uint32_t load_after;		/* and with the plan */
 	unsigned threads;
 	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */
 	struct error why;		/* and why */
 	char union_cycle[1200];		/* why old and new do not mix, "" if they do */
-	uint32_t blocks;		/* LFT blocks in which plan and shadow differ */
+	uint32_t switches;		/* whose rows differ in plan and shadow */
+	uint32_t blocks;		/* LFT blocks in which they differ */
 	uint64_t entries;		/* entries in which they differ */
 };
 

@@ -1,57 +1,201 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * `weft reroute`: an administrator's wish to route now, with another engine, after a full sweep, or
- * only to see what would change. One at a time; it waits for the stage that runs. An engine that is
+ * What an administrator asks of the routing: `weft reroute`, to route now, with another engine,
+ * after a full sweep, or only to see what would change; `weft drain` and `undrain`; `weft fail`,
+ * which is always a rehearsal. One at a time; it waits for the stage that runs. An engine that is
  * asked for by name is tried alone, so a refusal is an answer; once it runs it stays in front of
- * the configured chain until the configuration's engines change or a plain reroute comes.
+ * the configured chain until the configuration's engines change or a plain reroute comes. What was
+ * refused leaves nothing behind.
  */
 #include "sm/core/subnet_i.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+
+static void
+answer(struct subnet *s, int err, const char *text)
+{
+	change_done_fn fn = s->reroute.done;
+
+	s->reroute.done = NULL;
+	s->reroute.waiting = false;
+	drains_free(&s->reroute.drains);
+	fn(s->reroute.arg, err, text, err ? NULL : &s->reroute.report);
+}
 
 void
 reroute_answer(struct subnet *s, int err, const char *fmt, ...)
 {
-	void (*fn)(void *, int, const char *) = s->reroute.done;
 	char text[1600];
 	va_list ap;
 
-	if (!fn)
+	if (!s->reroute.done)
 		return;
-	s->reroute.done = NULL;
-	s->reroute.waiting = false;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fn(s->reroute.arg, err, text);
+	answer(s, err, text);
+}
+
+/* It was begun, and changes something. */
+static bool
+is_real(const struct subnet *s)
+{
+	return s->reroute.done && !s->reroute.waiting && !s->reroute.c.dry_run;
+}
+
+bool
+reroute_is_dry(const struct subnet *s)
+{
+	return s->reroute.done && !s->reroute.waiting && s->reroute.c.dry_run;
+}
+
+static bool
+is_drain(const struct change *c)
+{
+	return c->kind == CHANGE_DRAIN || c->kind == CHANGE_UNDRAIN;
 }
 
 void
 reroute_undo(struct subnet *s)
 {
-	if (s->reroute.done && !s->reroute.dry_run)
+	if (!is_real(s))
+		return;
+	if (is_drain(&s->reroute.c)) {
+		drains_free(&s->drains);
+		drains_copy(&s->drains, &s->reroute.drains);
+		s->want_route = true;
+	} else {
 		snprintf(s->engine_override, sizeof(s->engine_override), "%s", s->reroute.before);
+	}
+}
+
+static void
+saved(void *subnet, int error, const char *why)
+{
+	struct subnet *s = subnet;
+
+	if (!s->reroute.done)
+		return;
+	if (error)
+		reroute_answer(s, error, "%s, but the state file does not remember it: %s",
+			       s->reroute.text, why ? why : error_name(error));
+	else
+		answer(s, 0, s->reroute.text);
+}
+
+void
+reroute_done(struct subnet *s)
+{
+	struct reroute *r = &s->reroute;
+
+	if (!is_real(s))
+		return;
+	snprintf(r->text, sizeof(r->text), "engine %s runs: %u entries in %u blocks were changed",
+		 s->plan->engine_running, s->push.entries, s->push.blocks);
+	if (is_drain(&r->c))
+		drains_save(s, saved, s);
+	else
+		answer(s, 0, r->text);
+}
+
+/* Ports that have no cable, and had one: as if they never had. */
+static const struct fabric *
+forget_lost(const struct fabric *f)
+{
+	struct fabric_port *ports = mem_array(f->nports, sizeof(*ports));
+
+	memcpy(ports, f->ports, f->nports * sizeof(*ports));
+	for (uint32_t i = 0; i < f->nports; i++)
+		if (!(ports[i].flags & FABRIC_PORT_DRAINED))
+			ports[i].lost_peer = 0;
+	return fabric_with_ports(f, ports, f->generation);
+}
+
+/* What the command is about, as routing would see it. */
+static const struct fabric *
+shown_to_routing(struct subnet *s, const struct fabric *whole)
+{
+	struct reroute *r = &s->reroute;
+	const struct fabric *f, *shown;
+	struct drains drains;
+	struct error e;
+
+	drains_copy(&drains, &s->drains);
+	if (r->c.dry_run && is_drain(&r->c))
+		drains_change(&drains, whole, &r->c, &e);
+	f = drains_cut(&drains, whole, whole->generation, &r->report);
+	drains_free(&drains);
+	if (r->c.kind == CHANGE_FAIL) {
+		r->report = (struct change_report){0};
+		shown = drains_without(f, &r->c, &r->report);
+	} else {
+		shown = r->c.dry_run && r->c.forget_lost ? forget_lost(f) : fabric_ref(f);
+	}
+	fabric_unref(f);
+	return shown;
 }
 
 /* A rehearsal, or a plain reroute, needs no sweep: it routes what is known. */
 static void
 route_known(struct subnet *s)
 {
-	const struct fabric *f = s->reroute.dry_run ? fabric_ref(s->plan->fabric) :
-				 topo_snapshot(&s->topo, s->env.names, ++s->generation);
+	const struct fabric *whole = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+	const struct fabric *shown = shown_to_routing(s, whole);
 
 	loop_timer_cancel(s->timer);
 	s->change_started = loop_now(s->env.loop);
 	subnet_set_stage(s, SUBNET_ROUTE);
-	planner_start(s, f, s->reroute.dry_run);
-	fabric_unref(f);
+	/* What fails is not there while tables change. */
+	planner_start(s, shown, s->reroute.c.kind == CHANGE_FAIL ? shown : whole,
+		      s->reroute.c.dry_run);
+	fabric_unref(shown);
+	fabric_unref(whole);
+}
+
+/* The same nodes and ports as published: their indices, and so their LIDs, are the same. */
+static bool
+is_as_published(struct subnet *s)
+{
+	uint32_t nodes = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (!d->complete)
+			continue;
+		nodes++;
+		if (fabric_node_by_guid(s->plan->fabric, d->guid) == FABRIC_NONE)
+			return false;
+	}
+	return nodes == s->plan->fabric->nnodes;
+}
+
+static int
+take_drain(struct subnet *s, struct error *e)
+{
+	struct reroute *r = &s->reroute;
+	struct drains trial;
+	int rc;
+
+	drains_copy(&trial, &s->drains);
+	rc = drains_change(&trial, s->plan->fabric, &r->c, e);
+	if (rc || r->c.dry_run) {
+		drains_free(&trial);
+		return rc;
+	}
+	r->drains = s->drains;
+	s->drains = trial;
+	return 0;
 }
 
 void
 reroute_begin(struct subnet *s)
 {
 	struct reroute *r = &s->reroute;
+	struct error e;
 
 	r->waiting = false;
 	if (s->role != ROLE_MASTER || !s->plan) {
@@ -59,11 +203,22 @@ reroute_begin(struct subnet *s)
 			       s->why_not);
 		return;
 	}
-	if (!r->dry_run) {
+	if ((r->c.dry_run || is_drain(&r->c)) && !is_as_published(s)) {
+		reroute_answer(s, ERR_BUSY, "subnet %s is changing just now: try again",
+			       s->conf->name);
+		return;
+	}
+	if (is_drain(&r->c) && take_drain(s, &e)) {
+		reroute_answer(s, e.code, "%s", e.text);
+		return;
+	}
+	if (r->c.kind == CHANGE_ROUTE && !r->c.dry_run) {
 		snprintf(r->before, sizeof(r->before), "%s", s->engine_override);
 		snprintf(s->engine_override, sizeof(s->engine_override), "%s", r->engine);
+		if (r->c.forget_lost)
+			topo_forget_lost(&s->topo);
 	}
-	if (!r->full || r->dry_run) {
+	if (!r->c.full || r->c.dry_run) {
 		route_known(s);
 		return;
 	}
@@ -71,11 +226,33 @@ reroute_begin(struct subnet *s)
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 
+/* Is there what the change is about? */
+static int
+find_place(const struct fabric *f, const struct change *c, struct error *e)
+{
+	uint32_t node = fabric_node_by_guid(f, c->guid);
+
+	if (node == FABRIC_NONE)
+		return error_set(e, ERR_NOT_FOUND, "no node has the GUID 0x%016llx",
+				 (unsigned long long)c->guid);
+	if (c->port == CHANGE_ALL_PORTS)
+		return 0;
+	if (c->port < 1 || c->port > f->nodes[node].nports)
+		return error_set(e, ERR_NOT_FOUND, "%s has no port %d: they are 1 to %u",
+				 f->nodes[node].name, c->port, f->nodes[node].nports);
+	if (c->kind == CHANGE_FAIL &&
+	    fabric_port_at(f, node, (unsigned)c->port)->peer == FABRIC_NONE)
+		return error_set(e, ERR_NOT_FOUND, "port %d of %s carries no traffic",
+				 c->port, f->nodes[node].name);
+	return 0;
+}
+
 int
-subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
-	       void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
+subnet_change(struct subnet *s, const struct change *c, change_done_fn done, void *arg,
+	      struct error *e)
 {
 	struct reroute *r = &s->reroute;
+	int rc;
 
 	if (s->role != ROLE_MASTER || !s->plan)
 		return error_set(e, ERR_REFUSED, "subnet %s cannot be routed now: %s",
@@ -83,9 +260,13 @@ subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
 	if (r->done)
 		return error_set(e, ERR_BUSY, "subnet %s is being rerouted by another command: try "
 				 "again when it has ended", s->conf->name);
-	*r = (struct reroute){.done = done, .arg = arg, .full = full, .dry_run = dry_run,
-			      .waiting = true};
-	snprintf(r->engine, sizeof(r->engine), "%s", engine ? engine : "");
+	rc = c->kind == CHANGE_ROUTE ? 0 : find_place(s->plan->fabric, c, e);
+	if (rc)
+		return rc;
+	*r = (struct reroute){.done = done, .arg = arg, .c = *c, .waiting = true};
+	snprintf(r->engine, sizeof(r->engine), "%s", c->engine ? c->engine : "");
+	r->c.engine = NULL;
+	r->c.dry_run |= c->kind == CHANGE_FAIL;
 	if (s->stage == SUBNET_IDLE)
 		reroute_begin(s);
 	return 0;

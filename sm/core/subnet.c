@@ -306,13 +306,24 @@ retry_due(const struct subnet *s)
 	return s->push_incomplete && loop_now(s->env.loop) >= s->retry_at;
 }
 
+/* What is known now, as routing would see it. */
+static const struct fabric *
+snapshot_anew(struct subnet *s)
+{
+	const struct fabric *whole = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+	struct change_report report;
+	const struct fabric *shown = drains_cut(&s->drains, whole, s->generation, &report);
+
+	fabric_unref(whole);
+	return shown;
+}
+
 /* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. With
  * new names everything is written anew. */
 void
 subnet_refresh(struct subnet *s)
 {
-	const struct fabric *f = s->want_refresh ?
-		topo_snapshot(&s->topo, s->env.names, ++s->generation) :
+	const struct fabric *f = s->want_refresh ? snapshot_anew(s) :
 		topo_port_states(&s->topo, s->plan->fabric, ++s->generation);
 	struct plan *plan = plan_on_fabric(s->plan, f);
 
@@ -469,7 +480,7 @@ stand_by(struct subnet *s)
 	office_leave(s);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
-	reroute_answer(s, ERR_REFUSED, "%s", s->why_not);
+	subnet_command_failed(s, ERR_REFUSED, s->why_not);
 	subnet_rest(s);
 }
 
@@ -485,21 +496,40 @@ subnet_finish_sweep(struct subnet *s, bool programmed)
 		st->route_ms = st->check_ms = st->program_ms = 0;
 }
 
+static void
+drop_snapshots(struct subnet *s)
+{
+	if (s->builder)
+		fabric_unref(fabric_build(s->builder, 0));
+	fabric_unref(s->snapshot);
+	fabric_unref(s->shown);
+	s->builder = NULL;
+	s->snapshot = s->shown = NULL;
+}
+
 /* Turns of the loop's between a sweep and its routing: in a large fabric each takes its time. */
 static void
 route_turn(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	if (s->snapshot) {
-		planner_start(s, s->snapshot, false);
-		fabric_unref(s->snapshot);
-		s->snapshot = NULL;
+	struct change_report report;
+
+	if (s->shown) {
+		planner_start(s, s->shown, s->snapshot, false);
+		drop_snapshots(s);
 		return;
 	}
-	if (s->builder)
+	if (s->snapshot) {
+		s->shown = drains_cut(&s->drains, s->snapshot, s->generation, &report);
+		s->reroute.report.cables = report.cables;
+		s->reroute.report.kept = report.kept;
+	} else if (s->builder) {
 		s->snapshot = topo_build(&s->topo, s->builder, ++s->generation);
-	s->builder = s->snapshot ? NULL : topo_collect(&s->topo, s->env.names);
+		s->builder = NULL;
+	} else {
+		s->builder = topo_collect(&s->topo, s->env.names);
+	}
 	loop_timer_set(s->turn, 0);
 }
 
@@ -566,11 +596,7 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	loop_timer_cancel(s->turn);
-	if (s->builder)
-		fabric_unref(fabric_build(s->builder, 0));
-	s->builder = NULL;
-	fabric_unref(s->snapshot);
-	s->snapshot = NULL;
+	drop_snapshots(s);
 	s->stage = SUBNET_WAITING;
 	planner_drop(s);
 	plan_stages_free(s->push.stages);
@@ -689,6 +715,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	sweep_init(s);
 	lids_load(s);
 	office_load(s);
+	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	s->soon = loop_timer_new(env->loop, begin, s);
@@ -729,6 +756,7 @@ subnet_free(struct subnet *s)
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
 	lids_free(&s->lids);
+	drains_free(&s->drains);
 	map_free(&s->dirty);
 	mem_free(s);
 }

@@ -3,6 +3,7 @@
 #define CORE_SUBNET_H
 
 #include "sm/conf/config.h"
+#include "sm/fabric/change.h"
 #include "sm/fabric/event.h"
 #include "sm/fabric/plan.h"
 #include "sm/fabric/status.h"
@@ -55,10 +56,10 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 void
 subnet_sweep(struct subnet *s);
 
-/* See ctl.h: reroute of struct ctl_subnet. */
+/* See ctl.h: change of struct ctl_subnet. */
 int
-subnet_reroute(struct subnet *s, const char *engine, bool full, bool dry_run,
-	       void (*done)(void *arg, int error, const char *text), void *arg, struct error *e);
+subnet_change(struct subnet *s, const struct change *c, change_done_fn done, void *arg,
+	      struct error *e);
 void
 subnet_status(struct subnet *s, struct subnet_status *st);
 /* The published plan with a reference for the caller, or NULL. */

@@ -5,6 +5,7 @@
 #include "sm/base/map.h"
 #include "sm/core/subnet.h"
 #include "sm/core/topo.h"
+#include "sm/fabric/change.h"
 #include "sm/port/transact.h"
 
 /*
@@ -163,14 +164,27 @@ struct peer_sm {
 	uint32_t sweep;		/* sweep that found it */
 };
 
-/* `weft reroute`: one at a time. */
+/* What traffic is kept off; see drain.c. */
+struct drain {
+	uint64_t guid;		/* node GUID */
+	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
+};
+
+struct drains {
+	struct drain *list;	/* in the order in which they were asked for */
+	uint32_t len;		/* how many */
+};
+
+/* `weft reroute`, `fail`, `drain`, `undrain`: one at a time. */
 struct reroute {
-	void (*done)(void *arg, int error, const char *text);	/* NULL: no command */
-	void *arg;
+	change_done_fn done;	/* NULL: no command */
+	void *arg;		/* for it */
+	struct change c;	/* what is asked; its engine is the next */
 	char engine[32];	/* asked for, "" = the configured chain */
 	char before[32];	/* engine_override to go back to when it is refused */
-	bool full;		/* sweep everything first */
-	bool dry_run;		/* nothing is programmed */
+	struct drains drains;	/* what was drained before, to go back to */
+	struct change_report report;	/* the outcome */
+	char text[1600];	/* the answer, while the store writes */
 	bool waiting;		/* for the present stage to end */
 };
 
@@ -216,6 +230,7 @@ struct subnet {
 	struct loop_timer *turn;	/* next step of route() */
 	struct fabric_builder *builder;	/* of the snapshot that is being made; NULL */
 	const struct fabric *snapshot;	/* made by route() for the planner; NULL */
+	const struct fabric *shown;	/* the same without drained cables; NULL */
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
@@ -226,6 +241,7 @@ struct subnet {
 	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
 	struct reroute reroute;		/* a command that waits for its outcome */
+	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
 	monotime rested;		/* when the last one ended */
 
@@ -293,6 +309,12 @@ subnet_address(struct subnet *s, struct device *d, unsigned port, struct transac
 /* The stage that the command waited for has ended. */
 void
 reroute_begin(struct subnet *s);
+/* It asked for a rehearsal, which is what runs now. */
+bool
+reroute_is_dry(const struct subnet *s);
+/* The tables are in: the answer goes out when what it changed is in the store. */
+void
+reroute_done(struct subnet *s);
 /* The command gets its answer, if there is one. */
 void
 reroute_answer(struct subnet *s, int err, const char *fmt, ...)
@@ -346,9 +368,32 @@ office_remember(struct subnet *s);
 void
 office_leave(struct subnet *s);
 
-/* planner.c */
+/* drain.c */
 void
-planner_start(struct subnet *s, const struct fabric *f, bool dry_run);
+drains_load(struct subnet *s);
+void
+drains_save(struct subnet *s, store_done_fn fn, void *arg);
+void
+drains_copy(struct drains *to, const struct drains *from);
+void
+drains_free(struct drains *d);
+/* Take CHANGE_DRAIN or CHANGE_UNDRAIN on; the node is one of `f`. ERR_REFUSED, ERR_EXISTS,
+ * ERR_NOT_FOUND with a sentence, and nothing is changed. */
+int
+drains_change(struct drains *d, const struct fabric *f, const struct change *c, struct error *e);
+/* The snapshot as routing is to see it (a reference); report->cables and ->kept are filled. */
+const struct fabric *
+drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
+	   struct change_report *report);
+/* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
+const struct fabric *
+drains_without(const struct fabric *f, const struct change *c, struct change_report *report);
+
+/* planner.c */
+/* Route `f`. `whole` is the same with all cables that are up. A rehearsal assigns no LIDs and ends
+ * in subnet_route_done() like any other. */
+void
+planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole, bool dry_run);
 void
 planner_free_job(struct plan_job *job);
 /* Let go of the job at the worker, if there is one: its result will be thrown away. */

@@ -232,6 +232,17 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 		t->watch.link(t->watch.arg, a, b, true);
 }
 
+void
+topo_forget_lost(struct topo *t)
+{
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++)
+			d->ports[n].lost_peer = 0;
+	}
+}
+
 /* Whose path leads to a port: a CA does not forward, so each of its ports is reached through its
  * own cable. NULL: nobody's. */
 static struct device *
@@ -567,6 +578,11 @@ topo_port_states(const struct topo *t, const struct fabric *f, uint64_t generati
 			fp->guid = old.guid;
 			fp->node = old.node;
 			fp->peer = old.peer;
+			if (old.flags & FABRIC_PORT_DRAINED) {
+				fp->lost_peer = old.lost_peer;
+				fp->lost_number = old.lost_number;
+				fp->flags |= FABRIC_PORT_DRAINED;
+			}
 		}
 	}
 	return fabric_with_ports(f, ports, generation);

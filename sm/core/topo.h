@@ -201,6 +201,9 @@ void
 topo_link(struct topo *t, struct live_port *a, struct live_port *b);
 void
 topo_unlink(struct topo *t, struct live_port *p);
+/* Cables that are lost are not remembered any longer. */
+void
+topo_forget_lost(struct topo *t);
 static inline struct live_port *
 live_peer(const struct live_port *p)
 {

@@ -35,7 +35,7 @@ tell_engine(struct subnet *s, const struct plan *plan)
 static void
 command_refused(struct subnet *s, const struct plan_job *job)
 {
-	s->want_route |= s->reroute.full;	/* what the sweep found is still to be routed */
+	s->want_route |= s->reroute.c.full;	/* what the sweep found is still to be routed */
 	subnet_command_failed(s, ERR_REFUSED, job->why.text);
 	subnet_rest(s);
 }
@@ -64,16 +64,36 @@ route_refused(struct subnet *s, struct plan_job *job)
 	subnet_rest(s);
 }
 
+/* For the command that asked. */
+static void
+report(struct subnet *s, const struct plan_job *job)
+{
+	struct change_report *r = &s->reroute.report;
+	uint64_t cut_off = job->plan->check.cut_off, before = 0;
+
+	if (job->previous)
+		before = job->previous->check.cut_off;
+	snprintf(r->engine, sizeof(r->engine), "%s", job->plan->engine_running);
+	r->entries = job->entries;
+	r->blocks = job->blocks;
+	r->switches = job->switches;
+	r->waits = job->stages && job->stages->drain;
+	r->measured = job->measured;
+	r->load_before = job->load_before;
+	r->load_after = job->load_after;
+	r->cut_off = cut_off > before ? cut_off - before : 0;
+}
+
 static void
 rehearsed(struct subnet *s, const struct plan_job *job)
 {
-	bool drops = job->stages && job->stages->drain;
+	const struct change_report *r = &s->reroute.report;
 
 	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
 		       "unreachable pair, no loop, no credit loop",
 		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
-		       drops ? "; old and new tables together could deadlock, so changed entries "
-		       "would drop packets for a moment" : "",
+		       r->waits ? "; old and new tables together could deadlock, so changed "
+		       "entries would drop packets for a moment" : "",
 		       job->plan->reason[0] ? " (not the engine asked for)" : "");
 	subnet_rest(s);
 }
@@ -84,6 +104,8 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	struct plan_stages *stages = job->stages;
 
 	s->job = NULL;
+	if (!job->error && s->reroute.done && !s->reroute.waiting)
+		report(s, job);
 	if (job->dry_run && !job->error) {
 		rehearsed(s, job);
 		planner_free_job(job);
@@ -183,8 +205,7 @@ subnet_push_done(struct subnet *s)
 	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
 		tell_up(s);
 	if (s->up)
-		reroute_answer(s, 0, "engine %s runs: %u entries in %u blocks were changed",
-			       s->plan->engine_running, s->push.entries, s->push.blocks);
+		reroute_done(s);
 	else
 		subnet_command_failed(s, ERR_REFUSED, s->why_not);
 	subnet_rest(s);

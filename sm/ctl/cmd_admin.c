@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/engine.h"
+#include "sm/base/mem.h"
+#include "sm/ctl/find.h"
 
 /*
- * What changes things, reroute and reload, each also as a dry run; and show engines, for the words
- * that reroute takes. The work is the core's: a reroute ends by its callback, long after its
- * client may have gone.
+ * What changes things: reroute, drain, undrain, reload, each also as a dry run; fail, which is only
+ * that; and show engines, for the words that reroute takes. The work is the core's: it ends by a
+ * callback, long after the client may have gone.
  */
 static bool
 engine_known(struct ctl_req *r, const char *name)
@@ -27,7 +29,27 @@ engine_known(struct ctl_req *r, const char *name)
 }
 
 static void
-rerouted(void *arg, int error, const char *text)
+put_change(struct json *j, const struct change_report *c)
+{
+	jw_str(j, "engine", c->engine);
+	jw_uint(j, "entries", c->entries);
+	jw_uint(j, "blocks", c->blocks);
+	jw_uint(j, "switches", c->switches);
+	jw_bool(j, "waits", c->waits);
+	jw_uint(j, "cables", c->cables);
+	jw_uint(j, "kept", c->kept);
+	jw_uint(j, "cut_off", c->cut_off);
+	if (c->measured) {
+		jw_uint(j, "load_before", c->load_before);
+		jw_uint(j, "load_after", c->load_after);
+	} else {
+		jw_null(j, "load_before");
+		jw_null(j, "load_after");
+	}
+}
+
+static void
+changed(void *arg, int error, const char *text, const struct change_report *report)
 {
 	struct ctl_req *r = arg;
 	struct error e = { .code = error };
@@ -40,7 +62,9 @@ rerouted(void *arg, int error, const char *text)
 		j = req_begin(r);
 		jw_str(j, "subnet", r->subnet->name);
 		jw_bool(j, "dry_run", req_flag(r, "dry_run"));
+		jw_str(j, "place", r->state);
 		jw_str(j, "text", text);
+		put_change(j, report);
 		jw_real(j, "took_ms", (double)(loop_now(r->loop) - r->started) / 1e6);
 		req_end(r);
 	}
@@ -48,22 +72,80 @@ rerouted(void *arg, int error, const char *text)
 }
 
 static void
-reroute(struct ctl_req *r)
+ask(struct ctl_req *r, struct change *c)
 {
-	const char *engine = req_string(r, "engine");
 	struct error e = { 0 };
 	int ret;
 
-	if (!engine_known(r, engine))
-		return;
+	c->dry_run = req_flag(r, "dry_run");
 	req_hold(r);
-	ret = r->subnet->reroute(r->subnet->subnet, engine, req_flag(r, "full"),
-				 req_flag(r, "dry_run"), rerouted, r, &e);
+	ret = r->subnet->change(r->subnet->subnet, c, changed, r, &e);
 	if (ret) {
 		e.code = ret;
 		req_error(r, &e);
 		r->held--;
 	}
+}
+
+static void
+reroute(struct ctl_req *r)
+{
+	struct change c = {
+		.kind = CHANGE_ROUTE, .engine = req_string(r, "engine"),
+		.full = req_flag(r, "full"), .forget_lost = req_flag(r, "forget_lost"),
+	};
+
+	if (engine_known(r, c.engine))
+		ask(r, &c);
+}
+
+/* NODE or NODE/PORT, as it is named in the answer. */
+static void
+at_place(struct ctl_req *r, enum change_kind kind)
+{
+	struct change c = { .kind = kind };
+	struct error e = { 0 };
+	struct buf place = { 0 };
+	struct found found;
+
+	if (find_node(r->plan, req_string(r, "place"), true, &found, &e)) {
+		req_error(r, &e);
+		return;
+	}
+	c.guid = r->plan->fabric->nodes[found.node].guid;
+	c.port = found.number < 0 ? CHANGE_ALL_PORTS : found.number;
+	if (c.port == 0) {
+		req_fail(r, EXIT_USAGE, "port 0 of a switch is the switch itself: name it without "
+			 "a port");
+		return;
+	}
+	buf_str(&place, r->plan->fabric->nodes[found.node].name);
+	if (c.port != CHANGE_ALL_PORTS)
+		buf_printf(&place, "/%d", c.port);
+	r->state = place.data;
+	r->state_free = mem_free;
+	ask(r, &c);
+}
+
+static void
+fail(struct ctl_req *r)
+{
+	if (req_flag(r, "dry_run"))
+		at_place(r, CHANGE_FAIL);
+	else
+		req_fail(r, EXIT_USAGE, "a loss can only be foretold: add --dry-run");
+}
+
+static void
+drain(struct ctl_req *r)
+{
+	at_place(r, CHANGE_DRAIN);
+}
+
+static void
+undrain(struct ctl_req *r)
+{
+	at_place(r, CHANGE_UNDRAIN);
 }
 
 static void
@@ -139,6 +221,13 @@ show_engines(struct ctl_req *r)
 static const struct ctl_arg reroute_args[] = {
 	{ .name = "engine" },
 	{ .name = "full", .kind = ARG_FLAG },
+	{ .name = "forget_lost", .kind = ARG_FLAG },
+	{ .name = "dry_run", .kind = ARG_FLAG },
+	{ 0 },
+};
+
+static const struct ctl_arg place_args[] = {
+	{ .name = "place", .required = true },
 	{ .name = "dry_run", .kind = ARG_FLAG },
 	{ 0 },
 };
@@ -154,6 +243,17 @@ const struct ctl_command ctl_cmd_admin[] = {
 	  .scope = SCOPE_SUBNET,
 	  .change = true,
 	  .run = reroute },
+	{ .name = "fail", .args = place_args, .scope = SCOPE_PLAN, .change = true, .run = fail },
+	{ .name = "drain",
+	  .args = place_args,
+	  .scope = SCOPE_PLAN,
+	  .change = true,
+	  .run = drain },
+	{ .name = "undrain",
+	  .args = place_args,
+	  .scope = SCOPE_PLAN,
+	  .change = true,
+	  .run = undrain },
 	{ .name = "reload",
 	  .args = reload_args,
 	  .scope = SCOPE_ALL,

@@ -299,6 +299,17 @@ pick_lost(struct listing *l, const struct fabric_port *p)
 	return PICK_NOTABLE;
 }
 
+static enum listing_pick
+pick_drained(struct listing *l, const struct fabric_port *p)
+{
+	const struct fabric_port *far = lost_end(l->plan->fabric, p);
+	enum listing_pick pick = PICK_NO;
+
+	if (listing_takes_port(l, p) || (far && listing_takes_port(l, far)))
+		pick = pick_port(l, p, p->state);
+	return pick == PICK_NO ? PICK_NO : PICK_NOTABLE;
+}
+
 /* Candidates are ports; a link is shown by its lower end. */
 static enum listing_pick
 links_pick(struct listing *l, uint32_t i)
@@ -309,6 +320,8 @@ links_pick(struct listing *l, uint32_t i)
 
 	if (link_lost(f, i))
 		return pick_lost(l, p);
+	if (link_drained(f, i))
+		return pick_drained(l, p);
 	if (p->peer == FABRIC_NONE || p->peer < i)
 		return PICK_NO;
 	takes = listing_takes_port(l, p) || listing_takes_port(l, &f->ports[p->peer]);
@@ -344,20 +357,22 @@ links_row(struct listing *l, struct json *j, uint32_t i)
 {
 	const struct fabric *f = l->plan->fabric;
 	const struct fabric_port *p = &f->ports[i];
-	bool lost = p->peer == FABRIC_NONE;
+	bool drained = link_drained(f, i), lost = p->peer == FABRIC_NONE && !drained;
 	struct fabric_port gone = *p;
 
 	jw_object(j, NULL);
 	put_port(j, "a", f, i);
-	if (lost)
+	if (lost || drained)
 		put_lost_end(j, f, p);
 	else
 		put_port(j, "b", f, p->peer);
 	/* What a port without a cable keeps of its last link is nothing of this one. */
 	gone.rate_mbps = 0;
 	gone.neighbor_mtu = gone.op_vls = 0;
-	put_link_state(l, j, lost ? &gone : p, lost ? PORT_DOWN : link_state(f, p));
+	put_link_state(l, j, lost ? &gone : p, lost ? PORT_DOWN : drained ? p->state :
+		       link_state(f, p));
 	jw_bool(j, "lost", lost);
+	jw_bool(j, "drained", drained);
 	jw_end(j);
 }
 

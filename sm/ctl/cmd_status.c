@@ -100,6 +100,31 @@ lost_links(const struct plan *p)
 	return lost;
 }
 
+/* {node, guid, port} each; port null: the whole switch. */
+static void
+put_drained(struct json *j, const struct subnet_status *st, const struct plan *p)
+{
+	char guid[GUID_TEXT_SIZE];
+
+	jw_array(j, "drained");
+	for (uint32_t i = 0; i < st->ndrained && i < STATUS_MAX_DRAINED; i++) {
+		uint32_t node = p ? fabric_node_by_guid(p->fabric, st->drained[i].guid) :
+				FABRIC_NONE;
+
+		jw_object(j, NULL);
+		jw_str(j, "node", node == FABRIC_NONE ? guid_text(guid, st->drained[i].guid) :
+						        p->fabric->nodes[node].name);
+		jw_guid(j, "guid", st->drained[i].guid);
+		if (st->drained[i].port == CHANGE_ALL_PORTS)
+			jw_null(j, "port");
+		else
+			jw_uint(j, "port", (uint64_t)st->drained[i].port);
+		jw_end(j);
+	}
+	jw_end(j);
+	jw_uint(j, "drained_total", st->ndrained);
+}
+
 static void
 put_subnet(struct json *j, const struct ctl_subnet *s)
 {
@@ -123,6 +148,7 @@ put_subnet(struct json *j, const struct ctl_subnet *s)
 	jw_str(j, "master", standby && st.master[0] ? st.master : NULL);
 	put_routing(j, &st);
 	jw_uint(j, "lost_links", lost_links(p));
+	put_drained(j, &st, p);
 	put_sweep(j, &st);
 	if (p)
 		put_proof(j, p);

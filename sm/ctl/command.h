@@ -70,7 +70,7 @@ struct ctl_command {
 	void (*run)(struct ctl_req *r);
 };
 
-extern const struct ctl_command ctl_cmd_admin[];	/* reroute, reload, show engines */
+extern const struct ctl_command ctl_cmd_admin[];	/* reroute .. reload, show engines */
 extern const struct ctl_command ctl_cmd_check[];	/* check */
 extern const struct ctl_command ctl_cmd_events[];	/* show events */
 extern const struct ctl_command ctl_cmd_path[];		/* path */

@@ -6,6 +6,7 @@
 #include "sm/base/buf.h"
 #include "sm/base/error.h"
 #include "sm/base/loop.h"
+#include "sm/fabric/change.h"
 #include "sm/fabric/event.h"
 #include "sm/fabric/plan.h"
 #include "sm/fabric/status.h"
@@ -24,13 +25,12 @@ struct ctl_subnet {
 	/* The published plan, or NULL before the first one; the caller gets a reference. */
 	const struct plan *(*plan)(void *subnet);
 	/*
-	 * Route (and program, unless dry_run) now. `engine` NULL: the configured chain. `full`:
-	 * sweep everything first. done(arg, error, text) once: one sentence either way. Returns 0,
-	 * or ERR_BUSY/ERR_REFUSED with a sentence at once (done is not called then).
+	 * Route (and program, unless it is a dry run) now, with what the change asks for; *c is
+	 * copied. done() comes once. Returns 0, or an error with a sentence at once (done is not
+	 * called then): ERR_BUSY, ERR_REFUSED, ERR_NOT_FOUND.
 	 */
-	int (*reroute)(void *subnet, const char *engine, bool full, bool dry_run,
-		       void (*done)(void *arg, int error, const char *text), void *arg,
-		       struct error *e);
+	int (*change)(void *subnet, const struct change *c, change_done_fn done, void *arg,
+		      struct error *e);
 };
 
 struct ctl_host {

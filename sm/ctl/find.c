@@ -278,8 +278,8 @@ filter_free(struct filter *f)
 }
 
 /* Where the far port misses it too, the end with the lower index stands for both. */
-bool
-link_lost(const struct fabric *f, uint32_t port)
+static bool
+is_without(const struct fabric *f, uint32_t port)
 {
 	const struct fabric_port *p = &f->ports[port], *far;
 	uint32_t node;
@@ -293,6 +293,18 @@ link_lost(const struct fabric *f, uint32_t port)
 	return far->peer != FABRIC_NONE || far->lost_peer != f->nodes[p->node].guid ||
 	       far->lost_number != p->number ||
 	       port <= f->nodes[node].first_port + p->lost_number;
+}
+
+bool
+link_lost(const struct fabric *f, uint32_t port)
+{
+	return !(f->ports[port].flags & FABRIC_PORT_DRAINED) && is_without(f, port);
+}
+
+bool
+link_drained(const struct fabric *f, uint32_t port)
+{
+	return f->ports[port].flags & FABRIC_PORT_DRAINED && is_without(f, port);
 }
 
 uint16_t

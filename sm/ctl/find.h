@@ -54,6 +54,9 @@ node_lid(const struct plan *p, uint32_t node);
 /* A cable is missing at this port, which is the end that stands for both. */
 bool
 link_lost(const struct fabric *f, uint32_t port);
+/* Traffic is kept off the cable of this port, which is the end that stands for both. */
+bool
+link_drained(const struct fabric *f, uint32_t port);
 const char *
 node_type_name(unsigned type);			/* "ca", "switch", "router" */
 /* {node, guid, port} of a port under `key`; null for FABRIC_NONE. */

@@ -5,5 +5,5 @@ fabric_src := \
 	sm/fabric/path.c \
 	sm/fabric/plan.c \
 	sm/fabric/plan_text.c
-fabric_public := $(addprefix sm/fabric/,event.h fabric.h plan.h plan_text.h status.h)
+fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h plan.h plan_text.h status.h)
 fabric_pkgs :=

@@ -8,6 +8,7 @@
 
 /* What a subnet says of itself, for `weft status` and `weft wait`. */
 #define STATUS_MAX_WARNINGS 32
+#define STATUS_MAX_DRAINED 64
 
 struct subnet_status {
 	char name[32];
@@ -32,6 +33,11 @@ struct subnet_status {
 	uint32_t hosts;
 	uint32_t links;
 	uint32_t silent;		/* devices that do not answer */
+	uint32_t ndrained;		/* switches and cables that traffic is kept off */
+	struct {
+		uint64_t guid;		/* node GUID */
+		int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
+	} drained[STATUS_MAX_DRAINED];	/* the first of them */
 	uint16_t top_lid;
 	uint64_t sweeps;		/* heavy and partial ones finished */
 	int64_t last_sweep_wall;	/* microseconds since 1970; 0 never */

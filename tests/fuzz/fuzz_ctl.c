@@ -37,15 +37,14 @@ published(void *subnet)
 }
 
 static int
-reroute(void *subnet, const char *engine, bool full, bool dry_run,
-	void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
+change(void *subnet, const struct change *c, change_done_fn done, void *arg, struct error *e)
 {
+	static const struct change_report report = { .engine = "updn", .measured = true };
+
 	(void)subnet;
-	(void)engine;
-	(void)dry_run;
-	if (full)
+	if (c->full)
 		return error_set(e, ERR_BUSY, "busy");
-	done(arg, 0, "done");
+	done(arg, 0, "done", &report);
 	return 0;
 }
 
@@ -59,7 +58,7 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 }
 
 static struct ctl_subnet subnets[] = {
-	{ .name = "one", .status = status, .plan = published, .reroute = reroute },
+	{ .name = "one", .status = status, .plan = published, .change = change },
 };
 static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };
 

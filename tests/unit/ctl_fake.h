@@ -53,7 +53,8 @@ struct host {
 	bool full;			/* of the last one */
 	bool dry_run;			/* of the last one */
 	struct loop_timer *timer;	/* ends the reroute under way, or sets `up` */
-	void (*done)(void *arg, int error, const char *text);	/* of the reroute */
+	struct change change;		/* that was asked for last */
+	change_done_fn done;		/* of the reroute */
 	void *done_arg;			/* of the reroute */
 };
 
@@ -90,20 +91,25 @@ static inline void
 reroute_ends(void *arg)
 {
 	(void)arg;
-	h.done(h.done_arg, 0, "updn: 4 switches, nothing differs");
+	static const struct change_report report = {
+		.engine = "updn", .entries = 12, .blocks = 3, .switches = 2, .cables = 1,
+		.measured = true, .load_before = 1, .load_after = 2, .cut_off = 6,
+	};
+
+	h.done(h.done_arg, 0, "updn: 4 switches, nothing differs", &report);
 }
 
 static inline int
-fake_reroute(void *subnet, const char *engine, bool full, bool dry_run,
-	     void (*done)(void *arg, int error, const char *text), void *arg, struct error *e)
+fake_change(void *subnet, const struct change *c, change_done_fn done, void *arg, struct error *e)
 {
 	(void)subnet;
 	if (h.timer && loop_timer_pending(h.timer))
 		return error_set(e, ERR_BUSY, "a sweep is under way");
 	h.reroutes++;
-	snprintf(h.engine, sizeof(h.engine), "%s", engine ? engine : "(configured)");
-	h.full = full;
-	h.dry_run = dry_run;
+	snprintf(h.engine, sizeof(h.engine), "%s", c->engine ? c->engine : "(configured)");
+	h.change = *c;
+	h.full = c->full;
+	h.dry_run = c->dry_run;
 	h.done = done;
 	h.done_arg = arg;
 	loop_timer_free(h.timer);
@@ -290,7 +296,7 @@ setup(void **state)
 	h.events = event_ring_new(64, 1);
 	h.plan = small_plan();
 	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status, .plan = fake_plan,
-					    .reroute = fake_reroute };
+					    .change = fake_change };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,

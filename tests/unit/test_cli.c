@@ -99,6 +99,10 @@ test_cli(void **state)
 	weft_says("check", 0, "12, of which 0 unreachable", "");
 	weft_says("reroute --engine updn --dry-run", 0, "dry run, nothing is changed: updn", "");
 	assert_true(h.dry_run);
+	weft_says("fail gpu-1 --dry-run", 0, "loss of gpu-1: 1 cable is lost", "");
+	weft_says("drain rack1/leaf1/5", 0, "CUT OFF  6 pairs", "");
+	weft_says("undrain rack1/leaf1/5", 0, "load     2 at worst, now 1", "");
+	weft_says("drain", 2, "", "");
 	weft_says("reload", 0, "the new configuration is in use", "");
 	weft_says("--version", 0, "weft 0.", "");
 	weft_says("check --help", 0, "usage: weft check", "");
@@ -166,7 +170,8 @@ test_cli_json(void **state)
 		"status",	"wait",	       "show nodes",	      "show switches",
 		"show ports",	"show links",  "show routes spine/0", "show routes 13",
 		"show engines", "show events", "show topology",	      "path 11 14",
-		"check",	"reroute",     "reload --dry-run",
+		"check",	"reroute",     "reload --dry-run",    "drain gpu-1",
+		"undrain 11",	"fail 11 --dry-run",
 	};
 	static struct result r;
 	char line[80];

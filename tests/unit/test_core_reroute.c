@@ -55,11 +55,12 @@ struct outcome {
 };
 
 static void
-on_answer(void *arg, int error, const char *text)
+on_answer(void *arg, int error, const char *text, const struct change_report *report)
 {
 	struct outcome *o = arg;
 
 	assert_false(o->done);
+	assert_true((report == NULL) == (error != 0));
 	o->done = true;
 	o->error = error;
 	snprintf(o->text, sizeof(o->text), "%s", text);
@@ -68,10 +69,11 @@ on_answer(void *arg, int error, const char *text)
 static void
 reroute(struct bed_sm *sm, const char *engine, bool full, bool dry_run, struct outcome *o)
 {
+	const struct change c = { .engine = engine, .full = full, .dry_run = dry_run };
 	struct error e = { 0 };
 
 	memset(o, 0, sizeof(*o));
-	assert_int_equal(subnet_reroute(sm->s, engine, full, dry_run, on_answer, o, &e), 0);
+	assert_int_equal(subnet_change(sm->s, &c, on_answer, o, &e), 0);
 	loop_run_until(sm->bed->loop, loop_now(sm->bed->loop) + BOUND, &o->done);
 	assert_true(o->done);
 }

@@ -495,6 +495,36 @@ test_reroute(void **state)
 	peer_free(p);
 }
 
+/* fail, drain, undrain: what is meant goes to the core, what it says comes back. */
+static void
+test_places(void **state)
+{
+	json_t *json = ask("{\"command\":\"drain\",\"args\":{\"place\":\"rack1/leaf1/5\"}}");
+
+	(void)state;
+	assert_int_equal(h.change.kind, CHANGE_DRAIN);
+	assert_int_equal(h.change.port, 5);
+	assert_false(h.change.dry_run);
+	has_str(json, "data.place", "rack1/leaf1/5");
+	assert_int_equal(json_integer_value(at(json, "data.entries")), 12);
+	assert_int_equal(json_integer_value(at(json, "data.load_after")), 2);
+	assert_int_equal(json_integer_value(at(json, "data.cut_off")), 6);
+	json_decref(json);
+	json = ask("{\"command\":\"undrain\",\"args\":{\"place\":\"gpu-1\",\"dry_run\":true}}");
+	assert_int_equal(h.change.kind, CHANGE_UNDRAIN);
+	assert_int_equal(h.change.port, CHANGE_ALL_PORTS);
+	assert_true(h.change.dry_run);
+	has_str(json, "data.place", "gpu-1");
+	json_decref(json);
+	json = ask("{\"command\":\"fail\",\"args\":{\"place\":\"gpu-1\",\"dry_run\":true}}");
+	assert_int_equal(h.change.kind, CHANGE_FAIL);
+	json_decref(json);
+	refused("{\"command\":\"fail\",\"args\":{\"place\":\"gpu-1\"}}", 2, "--dry-run");
+	refused("{\"command\":\"drain\",\"args\":{\"place\":\"nobody\"}}", 1, "nobody");
+	refused("{\"command\":\"drain\"}", 2, "place");
+	refused("{\"command\":\"drain\",\"args\":{\"place\":\"rack1/leaf1/0\"}}", 2, "itself");
+}
+
 static void
 test_reload(void **state)
 {
@@ -515,7 +545,7 @@ main(void)
 		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports),
 		T(test_links), T(test_cut), T(test_routes), T(test_path), T(test_path_refused),
 		T(test_check), T(test_check_in_turn), T(test_events), T(test_topology),
-		T(test_reroute), T(test_reload),
+		T(test_reroute), T(test_places), T(test_reload),
 	};
 
 	alarm(120);
