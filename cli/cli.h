@@ -100,6 +100,8 @@ int
 check_verdict(const json_t *data);
 int
 route_verdict(const json_t *data);
+int
+run_routes(struct cli *c);
 /* An answer, as its command prints it or as JSON. */
 void
 cli_show(const struct cli *c, const json_t *data);
@@ -184,5 +186,9 @@ void
 print_routes(const struct cli *c, const json_t *data);
 void
 print_events(const struct cli *c, const json_t *data);
+
+/* print_tables.c */
+void
+print_tables(const json_t *data);
 
 #endif

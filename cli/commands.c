@@ -51,6 +51,7 @@ static const struct cli_option port_options[] = {
 
 static const struct cli_option routes_options[] = {
 	FLAG("all", "all", "a switch: its forwarding table, LID by LID"),
+	FLAG("dump", "dump", "no NODE: all tables, as dump_lfts prints them"),
 	{ 0 },
 };
 
@@ -166,15 +167,16 @@ const struct cli_command cli_commands[] = {
 		.print = print_links,
 	}, {
 		.name = "show routes",
-		.synopsis = "NODE [--all]",
+		.synopsis = "NODE [--all] | --dump",
 		.help = "a switch's routes by out port, or every switch's way to a host",
 		.more = "NODE is a name, a GUID or a LID, as in weft path; a host's port is "
-			"NODE/NUMBER.\n",
+			"NODE/NUMBER.\nWhat --dump prints is what engine file reads, and weft "
+			"check --dump.\n",
 		.options = routes_options,
 		.words = { "node" },
-		.need = 1,
 		.doing = "reading routes",
 		.print = print_routes,
+		.run = run_routes,
 	}, {
 		.name = "show engines",
 		.synopsis = "",

@@ -8,6 +8,7 @@ cli_src := \
 	cli/print.c \
 	cli/print_check.c \
 	cli/print_lists.c \
+	cli/print_tables.c \
 	cli/rows.c \
 	cli/run.c
 cli_pkgs := jansson

@@ -323,6 +323,10 @@ void
 print_routes(const struct cli *c, const json_t *data)
 {
 	(void)c;
+	if (json_object_get(data, "tables")) {
+		print_tables(data);
+		return;
+	}
 	if (strcmp(field_str(data, "type"), "switch") != 0) {
 		print_towards(data);
 		return;

@@ -76,6 +76,16 @@ cli_run(struct cli *c)
 	return ret;
 }
 
+int
+run_routes(struct cli *c)
+{
+	if (json_object_get(c->args, "node") || json_object_get(c->args, "dump"))
+		return cli_run(c);
+	emit(stderr, "weft: usage: weft %s %s; see weft %s --help\n", c->command->name,
+	     c->command->synopsis, c->command->name);
+	return CLI_USAGE;
+}
+
 /* The daemon may still be starting: try for a while. */
 static int
 open_patiently(struct cli *c, monotime deadline, struct error *e)

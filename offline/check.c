@@ -25,6 +25,7 @@ struct check {
 	struct plan_check report;
 	struct quality_report q;
 	bool measured;			/* q is filled */
+	bool host_loops;		/* packets to hosts alone close a credit loop */
 	int verdict;			/* of unicast and credit loops */
 	double proof_ms;		/* time that the proof took */
 	struct buf note;		/* remarks */
@@ -112,6 +113,28 @@ note_lanes(struct check *c)
 			   c->note.len ? "; " : "");
 }
 
+/* Packets to switches (performance queries) may be what closes a loop; then that is said. */
+static void
+prove_hosts(struct check *c, const struct check_input *in)
+{
+	const struct fabric *f = c->dump.fabric;
+	struct plan_lids *hosts = plan_lids_new(f);
+	struct check_input only = *in;
+	struct plan_check report;
+
+	memcpy(hosts->base, c->lids->base, f->nports * sizeof(*hosts->base));
+	memcpy(hosts->lmc, c->lids->lmc, f->nports * sizeof(*hosts->lmc));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		hosts->base[fabric_switch_node(f, sw)->first_port] = 0;
+	plan_lids_index(hosts, f);
+	only.lids = hosts;
+	c->host_loops = check_union(&only, &report) != 0;
+	if (!c->host_loops)
+		buf_printf(&c->note, "%sonly packets to LIDs of switches close the credit loop; "
+			   "those to hosts close none", c->note.len ? "; " : "");
+	plan_lids_unref(hosts);
+}
+
 static bool
 delivers(const struct plan_check *r)
 {
@@ -130,6 +153,8 @@ prove(struct check *c)
 	c->verdict = check_routing(&in, &c->report);
 	c->proof_ms = (double)(clock_monotonic() - start) / 1e6;
 	note_lanes(c);
+	if (c->report.credit_loops)
+		prove_hosts(c, &in);
 	/* A credit loop alone is no reason to measure nothing: the tables do deliver. */
 	c->measured = c->o->quality && delivers(&c->report);
 	if (c->measured)
@@ -148,6 +173,7 @@ put_dump(struct json *j, const struct check *c)
 	jw_uint(j, "hosts", f->ncas);
 	jw_uint(j, "links", f->nlinks);
 	jw_uint(j, "lanes", c->lanes ? c->lanes->lanes : 1);
+	jw_uint(j, "host_credit_loops", c->host_loops);
 	jw_uint(j, "multicast_lids", c->trees.mlids);
 	jw_uint(j, "multicast_loops", c->trees.loops);
 	jw_uint(j, "multicast_unreached", c->trees.unreached);

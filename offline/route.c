@@ -20,7 +20,7 @@
 struct route {
 	const struct offline *o;
 	struct config *conf;	/* defaults: the engines that a daemon would take */
-	struct fabric *fabric;
+	struct fabric *fabric;	/* of the file */
 	struct plan *plan;	/* with LIDs; with tables if `verdict` is 0 */
 	struct lfts *tables;	/* that engine `file` takes; NULL */
 	int verdict;		/* of the chain */
@@ -41,7 +41,9 @@ load(struct route *r, struct error *e)
 	ibnet_free(net);
 	r->plan = plan_new(r->fabric);
 	r->plan->lids = offline_lids(r->fabric, r->o->lmc, e);
-	return r->plan->lids ? 0 : e->code;
+	if (!r->plan->lids)
+		return e->code;
+	return r->o->tables ? lfts_read(&r->tables, r->o->tables, e) : 0;
 }
 
 static void
@@ -52,7 +54,8 @@ route(struct route *r)
 		.engines = o->nengines ? (const char *const *)o->engines :
 			   (const char *const *)r->conf->subnets[0].routing.engines,
 		.fallback = true,
-		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads },
+		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads,
+			    .tables = r->tables },
 	};
 	monotime start;
 
@@ -182,6 +185,7 @@ offline_route(const struct offline *o)
 	status = rc ? offline_refuse(&e) : answer(&r);
 	plan_unref(r.plan);
 	fabric_unref(r.fabric);
+	lfts_free(r.tables);
 	config_free(r.conf);
 	return status;
 }

@@ -5,6 +5,8 @@
 #include "sm/base/error.h"
 #include "sm/fabric/plan.h"
 
+struct lfts;
+
 /*
  * A routing engine is a function: const snapshot + LIDs + options + previous plan in, tables and
  * a report out. It does no I/O, keeps nothing, and gives equal output for equal input whatever
@@ -21,6 +23,7 @@ struct engine_options {
 	const uint64_t *roots;
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
+	const struct lfts *tables;	/* saved ones (sm/text/lfts.h), for engine `file`; NULL */
 	/* By fabric node index: which nodes to spread apart from others (0 compute, 1 storage ...);
 	 * NULL: all are of one class. */
 	const uint8_t *node_class;

@@ -2,6 +2,7 @@
 #include "routing/engine.h"
 #include <string.h>
 #include "routing/fattree.h"
+#include "routing/file.h"
 #include "routing/minhop.h"
 #include "routing/updn.h"
 
@@ -10,6 +11,7 @@ const struct engine *const engines[] = {
 	&engine_fattree,
 	&engine_updn,
 	&engine_minhop,
+	&engine_file,
 	NULL,
 };
 

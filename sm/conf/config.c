@@ -137,6 +137,12 @@ place(const struct doc_node *map, const char *key)
 static int
 check_subnet(const struct config_subnet *s, const struct doc *d, const struct doc_node *map)
 {
+	const struct doc_node *routing = place(map, "routing");
+
+	for (unsigned i = 0; s->routing.engines[i]; i++)
+		if (strcmp(s->routing.engines[i], "file") == 0 && !s->routing.file)
+			return doc_error(d, place(routing, "engines"), ERR_INVALID,
+					 "routing.engines: file needs routing.file, the tables");
 	if (s->m_key_protect && !s->m_key)
 		return doc_error(d, place(map, "m_key_protect"), ERR_INVALID,
 				 "m_key_protect: protects nothing without an m_key");

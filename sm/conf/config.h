@@ -50,6 +50,7 @@ struct config_subnet {
 		enum config_fallback fallback;
 		uint64_t *roots;	/* GUIDs */
 		unsigned nroots;
+		const char *file;	/* saved tables for engine `file`; NULL none */
 	} routing;
 	unsigned max_op_vls;		/* lanes: 1, 2, 4, 8, 15; default 8 */
 	unsigned max_smps;		/* total window, 1..256 */

@@ -23,9 +23,9 @@ static const char *const level_words[] = { "error", "warning", "notice", "info",
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
-static const char *const engine_words[] = { "fattree", "minhop", "updn", NULL };
+static const char *const engine_words[] = { "fattree", "file", "minhop", "updn", NULL };
 static const char *const later_engines[] = {
-	"auto", "dfsssp", "dnup", "dor", "dragonfly", "file", "ftree", "lash", "nue",
+	"auto", "dfsssp", "dnup", "dor", "dragonfly", "ftree", "lash", "nue",
 	"sssp", "torus", "torus-2qos", NULL,
 };
 
@@ -228,6 +228,13 @@ const struct option schema_subnet[] = {
 		.count = IN_SUBNET(routing.nroots),
 		.help = "GUIDs of the switches at the top of the tree, for engines that rank "
 			"switches. Without any they are found.",
+	}, {
+		.name = "routing.file", .type = OPTION_TEXT, .initial = "null", .check = check_path,
+		.form = "a path with a / in it, or null",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.file),
+		.help = "Saved forwarding tables, which engine file takes: written by weft show "
+			"routes --dump or weft route --lfts, by dump_lfts, or by OpenSM "
+			"(opensm-lfts.dump). The file is read at start and at each reload.",
 	}, {
 		.name = "max_op_vls", .type = OPTION_NUMBER, .min = 1, .max = 15, .initial = "8",
 		.words = vl_words, .stage = STAGE_PUSH, .offset = IN_SUBNET(max_op_vls),

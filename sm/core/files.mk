@@ -4,6 +4,7 @@ core_src := \
 	sm/core/discover.c \
 	sm/core/drain.c \
 	sm/core/lids.c \
+	sm/core/named.c \
 	sm/core/notice.c \
 	sm/core/office.c \
 	sm/core/peers.c \

@@ -20,6 +20,7 @@
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
 #include "sm/core/daemon.h"
+#include "sm/core/named.h"
 #include "sm/core/simulate.h"
 #include "sm/core/subnet.h"
 #include "sm/ctl/ctl.h"
@@ -40,7 +41,7 @@ struct weftd {
 	struct simulate *sim;		/* the fabric of --sim, or NULL */
 	struct loop *loop;
 	struct config *conf;
-	struct name_map *names;
+	struct named *named;		/* files that `conf` names */
 	struct store *store;
 	struct event_ring *events;
 	struct subnet **subnets;	/* conf->nsubnets */
@@ -48,7 +49,7 @@ struct weftd {
 	struct ctl_host host;
 	struct ctl *ctl;
 	struct config *old_conf;	/* jobs under way may borrow it until the next reload */
-	struct name_map *old_names;	/* likewise */
+	struct named *old_named;	/* likewise */
 	int lock;			/* descriptor of the socket's lock file; -1 */
 	int state_lock;			/* of the state file's; -1 */
 	int exit_status;
@@ -282,18 +283,19 @@ config_event(struct weftd *w, enum log_level level, const char *text)
 
 /* Swap in what was checked; what jobs under way may still borrow goes with the next reload. */
 static void
-take_config(struct weftd *w, struct config *conf, struct name_map *names, enum config_stage stage)
+take_config(struct weftd *w, struct config *conf, struct named *named, enum config_stage stage)
 {
 	for (unsigned i = 0; i < conf->nsubnets; i++) {
-		subnet_configure(w->subnets[i], &conf->subnets[i], names, stage);
+		subnet_set_tables(w->subnets[i], named->tables[i]);
+		subnet_configure(w->subnets[i], &conf->subnets[i], named->names, stage);
 		w->ctl_subnets[i].name = conf->subnets[i].name;
 	}
 	config_free(w->old_conf);
-	name_map_free(w->old_names);
+	named_free(w->old_named);
 	w->old_conf = w->conf;
-	w->old_names = w->names;
+	w->old_named = w->named;
 	w->conf = conf;
-	w->names = names;
+	w->named = named;
 }
 
 static bool
@@ -313,21 +315,19 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 	struct weftd *w = arg;
 	struct reload_report r = {.out = report};
 	struct config *conf = config_load(w->file, e);
-	struct name_map *names = NULL;
-	enum config_stage stage;
+	struct named *named = conf ? named_load(conf, e) : NULL;
+	enum config_stage stage, other;
 
-	if (conf && conf->names && !(names = name_map_load(conf->names, e))) {
+	if (!named) {
 		config_free(conf);
-		conf = NULL;
-	}
-	if (!conf) {
 		config_event(w, LOG_L_ERROR, e->text);
 		return e->code;
 	}
 	config_diff(w->conf, conf, report_change, &r);
+	other = named_diff(w->named, named, report_change, &r);
 	if (dry_run || !same_subnets(w->conf, conf)) {
 		config_free(conf);
-		name_map_free(names);
+		named_free(named);
 		if (!dry_run)
 			return error_set(e, ERR_REFUSED, "%s adds, removes or renames a subnet, "
 					 "which needs a restart: the running configuration stays",
@@ -336,12 +336,12 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 	}
 	if (log_open(conf->log.to, conf->log.level, e)) {
 		config_free(conf);
-		name_map_free(names);
+		named_free(named);
 		return e->code;
 	}
 	config_keep(conf, w->conf);
 	stage = config_diff(w->conf, conf, NULL, NULL);
-	take_config(w, conf, names, stage);
+	take_config(w, conf, named, other < stage ? other : stage);
 	config_event(w, LOG_L_NOTICE, r.changed ? r.restart ?
 		     "the configuration was read again; some changes need a restart" :
 		     "the configuration was read again and taken on" :
@@ -442,7 +442,8 @@ static int
 open_subnets(struct weftd *w, struct error *e)
 {
 	struct subnet_env env = {
-		.loop = w->loop, .store = w->store, .events = w->events, .names = w->names,
+		.loop = w->loop, .store = w->store, .events = w->events,
+		.names = w->named->names,
 		.threads = w->conf->threads, .changed = on_changed, .arg = w,
 	};
 
@@ -453,6 +454,7 @@ open_subnets(struct weftd *w, struct error *e)
 					   w->sim ? simulate_port : open_umad, w->sim, e);
 		if (!w->subnets[i])
 			return e->code;
+		subnet_set_tables(w->subnets[i], w->named->tables[i]);
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .plan = ctl_plan, .change = ctl_change,
@@ -498,7 +500,7 @@ start(struct weftd *w, struct error *e)
 		if (!w->sim)
 			return e->code;
 	}
-	if (w->conf->names && !(w->names = name_map_load(w->conf->names, e)))
+	if (!(w->named = named_load(w->conf, e)))
 		return e->code;
 	if (open_state(w, e) || open_subnets(w, e) || open_control(w, e))
 		return e->code;
@@ -526,8 +528,8 @@ stop(struct weftd *w)
 	loop_timer_free(w->end_timer);
 	if (w->loop)
 		loop_free(w->loop);
-	name_map_free(w->names);
-	name_map_free(w->old_names);
+	named_free(w->named);
+	named_free(w->old_named);
 	config_free(w->old_conf);
 	config_free(w->conf);
 	if (w->lock >= 0)
@@ -543,11 +545,11 @@ check_config(struct weftd *w)
 	struct error e;
 
 	/* What the start would read too. */
-	if (w->conf->names && !(w->names = name_map_load(w->conf->names, &e))) {
+	if (!(w->named = named_load(w->conf, &e))) {
 		config_free(w->conf);
 		return complain(e.text, 2);
 	}
-	name_map_free(w->names);
+	named_free(w->named);
 	config_print(w->conf, &b);
 	fwrite(b.data, 1, b.len, stdout);
 	buf_free(&b);

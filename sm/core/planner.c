@@ -13,6 +13,7 @@
 #include "routing/check.h"
 #include "routing/engine.h"
 #include "sm/base/mem.h"
+#include "sm/text/lfts.h"
 
 #define MEASURED_SHIFTS 31	/* permutations that tell the load in a rehearsal */
 
@@ -126,7 +127,8 @@ run(void *arg)
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
 		.fallback = j->fallback,
-		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads},
+		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
+			   .tables = j->tables},
 	};
 
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
@@ -200,6 +202,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
 	if (j->nroots)
 		memcpy(j->roots, s->conf->routing.roots, j->nroots * sizeof(*j->roots));
+	j->tables = lfts_ref(s->tables);
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
 	j->threads = s->env.threads;
@@ -222,5 +225,6 @@ planner_free_job(struct plan_job *j)
 		mem_free(*n);
 	mem_free(j->names);
 	mem_free(j->roots);
+	lfts_free(j->tables);
 	mem_free(j);
 }

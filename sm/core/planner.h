@@ -16,6 +16,7 @@ struct plan_job {
 	char **names;			/* engine chain, NULL-terminated, owned */
 	uint64_t *roots;		/* owned */
 	unsigned nroots;
+	struct lfts *tables;		/* for engine `file`; reference held, NULL */
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */
 	bool fresh;			/* the engine does not go on from what runs */

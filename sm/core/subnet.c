@@ -20,6 +20,7 @@
 #include "sm/base/mem.h"
 #include "sm/core/planner.h"
 #include "sm/core/subnet_i.h"
+#include "sm/text/lfts.h"
 
 #define SETTLE MSEC(2)			/* events of one instant become one sweep */
 #define PORT_DOWN_POLL SEC(1)
@@ -757,6 +758,7 @@ subnet_free(struct subnet *s)
 	plan_unref(s->plan);
 	lids_free(&s->lids);
 	drains_free(&s->drains);
+	lfts_free(s->tables);
 	map_free(&s->dirty);
 	mem_free(s);
 }
@@ -770,6 +772,13 @@ same_engines(const struct config_subnet *a, const struct config_subnet *b)
 	       !strcmp(a->routing.engines[i], b->routing.engines[i]))
 		i++;
 	return !a->routing.engines[i] && !b->routing.engines[i];
+}
+
+void
+subnet_set_tables(struct subnet *s, struct lfts *tables)
+{
+	lfts_free(s->tables);
+	s->tables = lfts_ref(tables);
 }
 
 void

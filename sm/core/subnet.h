@@ -48,6 +48,10 @@ subnet_end(struct subnet *s);
 void
 subnet_free(struct subnet *s);
 
+/* Saved tables for engine `file` (see sm/text/lfts.h), NULL for none: for the next routing. */
+struct lfts;
+void
+subnet_set_tables(struct subnet *s, struct lfts *tables);
 /* Take on a changed configuration and name map from the stage that it touches. */
 void
 subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,

@@ -191,6 +191,7 @@ struct reroute {
 struct subnet {
 	struct subnet_env env;
 	const struct config_subnet *conf;
+	struct lfts *tables;		/* saved ones, for engine `file`; NULL */
 	struct port *port;
 	struct transact *transact;
 	struct topo topo;

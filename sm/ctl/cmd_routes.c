@@ -7,6 +7,9 @@
 /*
  * show routes NODE. Of a switch: how many LIDs leave by each port, and its forwarding table LID by
  * LID if "all" is set. Of any other node: where each switch sends what is for it.
+ *
+ * show routes with "dump": all tables. Whose LID each one is comes first, then a row a switch, two
+ * hexadecimal digits a LID from 0 on, for there may be a hundred million entries.
  */
 #define SLICE 512u		/* entries in one step */
 
@@ -16,6 +19,7 @@ struct routes {
 	uint16_t lid;		/* not a switch: its LID */
 	uint32_t next;		/* LID, or switch, to write */
 	uint32_t end;		/* one behind the last */
+	bool rows;		/* dump: rows are being written, after the owners */
 };
 
 static const struct plan_dest *
@@ -155,6 +159,98 @@ host_routes(struct ctl_req *r, struct routes *s)
 }
 
 static void
+put_owner(struct json *j, const struct plan *p, uint32_t lid)
+{
+	const struct plan_dest *d = dest_of(p, lid);
+	const struct fabric_port *port = d ? &p->fabric->ports[d->port] : NULL;
+
+	if (!d || d->offset)
+		return;
+	jw_object(j, NULL);
+	jw_uint(j, "lid", lid);
+	jw_uint(j, "lids", 1u << p->lids->lmc[d->port]);
+	jw_guid(j, "guid", port->guid);
+	jw_str(j, "type", node_type_name(p->fabric->nodes[port->node].type));
+	jw_str(j, "name", p->fabric->nodes[port->node].desc);
+	jw_end(j);
+}
+
+static void
+put_row(struct json *j, const struct plan *p, uint32_t sw)
+{
+	static const char digits[] = "0123456789abcdef";
+	const struct fabric_node *n = fabric_switch_node(p->fabric, sw);
+	char *text = mem_alloc((p->lids->top + 1u) * 2 + 1);
+
+	for (uint32_t lid = 0; lid <= p->lids->top; lid++) {
+		uint8_t port = plan_row_port(p->rows[sw], lid);
+
+		text[lid * 2] = digits[port >> 4];
+		text[lid * 2 + 1] = digits[port & 15];
+	}
+	text[(p->lids->top + 1u) * 2] = '\0';
+	jw_object(j, NULL);
+	jw_str(j, "switch", n->desc);
+	jw_guid(j, "guid", n->guid);
+	jw_uint(j, "lid", p->lids->base[n->first_port]);
+	jw_str(j, "ports", text);
+	jw_end(j);
+	mem_free(text);
+}
+
+/* Switches that are silent and hold nothing known have no table to show. */
+static enum ctl_step
+rows_step(struct ctl_req *r)
+{
+	struct routes *s = r->state;
+	const struct plan *p = r->plan;
+
+	if (s->next < p->fabric->nswitches && p->rows[s->next])
+		put_row(&r->json, p, s->next);
+	return ++s->next >= p->fabric->nswitches ? STEP_DONE : STEP_MORE;
+}
+
+static enum ctl_step
+dump_step(struct ctl_req *r)
+{
+	struct routes *s = r->state;
+	uint32_t end = s->end - s->next > SLICE ? s->next + SLICE : s->end;
+
+	if (s->rows)
+		return rows_step(r);
+	for (; s->next < end; s->next++)
+		put_owner(&r->json, r->plan, s->next);
+	if (s->next < s->end)
+		return STEP_MORE;
+	jw_end(&r->json);
+	jw_array(&r->json, "tables");
+	s->rows = true;
+	s->next = 0;
+	return r->plan->fabric->nswitches ? STEP_MORE : STEP_DONE;
+}
+
+static void
+dump_routes(struct ctl_req *r, struct routes *s)
+{
+	struct json *j;
+
+	if (req_string(r, "node")) {
+		req_fail(r, EXIT_USAGE, "the tables of all switches are dumped: name no node");
+		return;
+	}
+	if (!r->plan->lids) {
+		req_fail(r, EXIT_REFUSED, "subnet %s has no LIDs yet", r->subnet->name);
+		return;
+	}
+	s->next = 1;
+	s->end = r->plan->lids->top + 1u;
+	j = req_begin(r);
+	jw_str(j, "subnet", r->subnet->name);
+	jw_array(j, "owners");
+	req_stream(r, dump_step);
+}
+
+static void
 show_routes(struct ctl_req *r)
 {
 	struct routes *s = mem_zalloc(sizeof(*s));
@@ -163,6 +259,14 @@ show_routes(struct ctl_req *r)
 
 	r->state = s;
 	r->state_free = mem_free;
+	if (req_flag(r, "dump")) {
+		dump_routes(r, s);
+		return;
+	}
+	if (!req_string(r, "node")) {
+		req_fail(r, EXIT_USAGE, "routes of which node?");
+		return;
+	}
 	if (find_node(r->plan, req_string(r, "node"), true, &found, &e)) {
 		req_error(r, &e);
 		return;
@@ -183,8 +287,9 @@ show_routes(struct ctl_req *r)
 }
 
 static const struct ctl_arg routes_args[] = {
-	{ .name = "node", .required = true },
+	{ .name = "node" },
 	{ .name = "all", .kind = ARG_FLAG },
+	{ .name = "dump", .kind = ARG_FLAG },
 	{ 0 },
 };
 

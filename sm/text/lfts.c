@@ -39,15 +39,48 @@ lfts_new(void)
 	struct lfts *l = region_alloc(r, sizeof(*l));
 
 	l->region = r;
+	l->refs = 1;
 	l->file = "";
+	return l;
+}
+
+struct lfts *
+lfts_ref(struct lfts *l)
+{
+	if (l)
+		__atomic_add_fetch(&l->refs, 1, __ATOMIC_RELAXED);
 	return l;
 }
 
 void
 lfts_free(struct lfts *l)
 {
-	if (l)
+	if (l && !__atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
 		region_free(l->region);
+}
+
+static bool
+same_owners(const struct lfts *a, const struct lfts *b)
+{
+	if (!a->owners || !b->owners)
+		return a->owners == b->owners;
+	return !memcmp(a->owners, b->owners, (LFTS_LID_MAX + 1u) * sizeof(*a->owners));
+}
+
+bool
+lfts_equal(const struct lfts *a, const struct lfts *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->nswitches != b->nswitches || !same_owners(a, b))
+		return false;
+	for (uint32_t i = 0; i < a->nswitches; i++) {
+		const struct lfts_switch *s = &a->switches[i], *t = &b->switches[i];
+
+		if (s->guid != t->guid || s->len != t->len || memcmp(s->ports, t->ports, s->len))
+			return false;
+	}
+	return true;
 }
 
 static void

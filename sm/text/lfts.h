@@ -36,6 +36,7 @@ enum lfts_form {
 
 struct lfts {
 	struct region *region;		/* owns everything below */
+	uint32_t refs;			/* atomic */
 	const char *file;		/* where it was read from, "" if it was not */
 	uint64_t *owners;		/* by LID, 0..LFTS_LID_MAX: GUID of the port that the text
 					 * says has it, 0 where it does not say; NULL if nowhere */
@@ -48,8 +49,14 @@ struct lfts {
 
 struct lfts *
 lfts_new(void);
+/* One more lfts_free() is needed then. Any thread. */
+struct lfts *
+lfts_ref(struct lfts *l);	/* NULL is allowed */
 void
 lfts_free(struct lfts *l);	/* NULL is allowed */
+/* Do both hold the same tables of the same switches and LIDs, in one order? NULL is allowed. */
+bool
+lfts_equal(const struct lfts *a, const struct lfts *b);
 /* Add a switch, copying `ports` (by LID, len entries, cut at 0xbfff) and `desc`. NULL when a limit
  * is reached. */
 struct lfts_switch *

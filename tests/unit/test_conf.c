@@ -283,16 +283,21 @@ test_messages(void **state)
 		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
 		  "t.yaml:2:33: routing.engines: expected a list of at least one of fattree, "
-		  "minhop or updn, found \"updwn\"; did you mean \"updn\"?" },
+		  "file, minhop or updn, found \"updwn\"; did you mean \"updn\"?" },
+		{ S "routing: {engines: [updn, file]}\n",
+		  "t.yaml:2:24: routing.engines: file needs routing.file, the tables" },
+		{ S "routing: {engines: [updn], file: tables}\n",
+		  "t.yaml:2:38: routing.file: expected a path with a / in it, or null, found "
+		  "\"tables\"" },
 		{ S "routing: {engines: [nue, updn]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"nue\" yet: "
-		  "use fattree, minhop or updn" },
+		  "use fattree, file, minhop or updn" },
 		{ S "routing: {engines: [auto]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"auto\" yet: "
-		  "use fattree, minhop or updn" },
+		  "use fattree, file, minhop or updn" },
 		{ S "routing: {engines: []}\n",
 		  "t.yaml:2:24: routing.engines: expected a list of at least one of fattree, "
-		  "minhop or updn, found an empty list" },
+		  "file, minhop or updn, found an empty list" },
 		{ S "routing: {engines: [updn, updn]}\n",
 		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },
 		{ S "routing: {fallback: wran}\n", "t.yaml:2:25: routing.fallback: expected warn "
@@ -616,7 +621,7 @@ test_print_golden(void **state)
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [updn, minhop]\n"
-		"      fallback: warn\n      roots: []\n    max_op_vls: 8\n";
+		"      fallback: warn\n      roots: []\n      file: null\n    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);
 	struct buf b = { 0 };
 
