@@ -252,6 +252,51 @@ test_cut_off(void **state)
 	fabric_unref(f);
 }
 
+/* 200 switches in a line: longer ways than a ladder counts are walked. */
+static void
+test_line(void **state)
+{
+	enum { N = 200 };
+	struct fabric_builder *b = fabric_builder_new();
+	struct plan_row *rows[N];
+	struct plan_lids *l;
+	struct plan_check r;
+	struct fabric *f;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		help_switch(b, i + 1, 3, "s");
+	for (uint32_t i = 0; i + 1 < N; i++)
+		help_cable(b, i, 1, i + 1, 2, 100000);
+	help_host(b, 0x1000, "first", 0, 3);
+	help_host(b, 0x2000, "last", N - 1, 3);
+	f = fabric_build(b, 1);
+	l = help_lids(f, 0);
+	for (uint32_t sw = 0; sw < N; sw++) {
+		rows[sw] = plan_row_new(l->top);
+		for (uint32_t lid = 1; lid <= l->top; lid++) {
+			uint32_t to = l->dest[lid].sw;
+
+			rows[sw]->port[lid] = to == sw ? l->dest[lid].out : to > sw ? 1 : 2;
+		}
+	}
+	assert_int_equal(check_routing(&(struct check_input){
+		.fabric = f, .lids = l, .rows = rows, .threads = 2,
+	}, &r), 0);
+	assert_int_equal(r.max_hops, N);
+	assert_true(r.mean_hops > N - 1e-9 && r.mean_hops < N + 1e-9);
+	rows[N / 2]->port[1] = 1;
+	assert_int_equal(check_routing(&(struct check_input){
+		.fabric = f, .lids = l, .rows = rows, .threads = 2,
+	}, &r), ERR_REFUSED);
+	assert_int_equal(r.unreachable, 1);
+	assert_int_equal(r.loops, N / 2);	/* it, the next one, and all behind that */
+	for (uint32_t sw = 0; sw < N; sw++)
+		plan_row_unref(rows[sw]);
+	plan_lids_unref(l);
+	fabric_unref(f);
+}
+
 static uint64_t seed;
 
 static uint32_t
@@ -362,6 +407,65 @@ leads_to_switch(const struct fabric *f, uint32_t sw, uint8_t out)
 	return peer != FABRIC_NONE && f->nodes[f->ports[peer].node].type == NODE_SWITCH;
 }
 
+/* What a host port's LIDs together mean for the pairs that end there: all must arrive, and the last
+ * one's ways count. */
+struct naive_port {
+	int hops[8];		/* by switch: of the last LID */
+	bool lost[8];		/* by switch: some LID does not arrive */
+};
+
+static void
+naive_lid(struct naive *n, const struct fabric *f, const struct plan_lids *l,
+	  struct plan_row **rows, const uint32_t *part, uint32_t lid, struct naive_port *port)
+{
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		int hops = naive_walk(n, f, l, rows, sw, lid);
+		uint8_t out = rows[sw]->port[lid];
+
+		port->hops[sw] = hops;
+		port->lost[sw] |= hops < 0;
+		n->r.loops += hops == -1;	/* also where no way could be */
+		if (part[sw] != part[l->dest[lid].sw])
+			continue;
+		n->r.holes += out == LFT_NO_PORT;
+		/* A wrong exit right here: a walk of this switch alone would end. */
+		n->r.misdelivered += hops == -3 &&
+			(out == 0 || out > 6 || !leads_to_switch(f, sw, out));
+	}
+}
+
+/* Returns the sum of hops of the pairs that are reached; *reached: how many. */
+static uint64_t
+naive_port_pairs(struct naive *n, const struct fabric *f, const struct naive_port *port,
+		 const uint32_t *part, const uint32_t *hosts, uint32_t home, uint64_t *reached)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint64_t pairs = hosts[sw] - (sw == home);
+
+		if (part[sw] != part[home]) {
+			n->r.cut_off += pairs;
+			continue;
+		}
+		if (port->lost[sw]) {
+			n->r.unreachable += pairs;
+			continue;
+		}
+		*reached += pairs;
+		sum += pairs * (uint64_t)port->hops[sw];
+		if (pairs && (uint32_t)port->hops[sw] > n->r.max_hops)
+			n->r.max_hops = (uint32_t)port->hops[sw];
+	}
+	return sum;
+}
+
+static bool
+is_host(const struct fabric *f, uint32_t port)
+{
+	return f->nodes[f->ports[port].node].type == NODE_CA;
+}
+
 static void
 naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 	    struct plan_row **rows)
@@ -371,41 +475,47 @@ naive_check(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 
 	memset(n, 0, sizeof(*n));
 	naive_parts(f, part);
-	for (uint32_t lid = 1; lid <= l->top; lid++)
-		if (f->nodes[f->ports[l->dest[lid].port].node].type == NODE_CA) {
-			hosts[l->dest[lid].sw]++;
+	for (uint32_t i = 0; i < f->nports; i++)
+		if (l->base[i] && is_host(f, i)) {
+			hosts[l->dest[l->base[i]].sw]++;
 			total++;
 		}
 	n->r.pairs = total * (total - !!total);
-	for (uint32_t lid = 1; lid <= l->top; lid++) {
-		bool host = f->nodes[f->ports[l->dest[lid].port].node].type == NODE_CA;
+	for (uint32_t i = 0; i < f->nports; i++) {
+		struct naive_port port = { .hops = { 0 } };
 
-		for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-			int hops = naive_walk(n, f, l, rows, sw, lid);
-			uint8_t out = rows[sw]->port[lid];
-			uint64_t pairs = host ? hosts[sw] - (sw == l->dest[lid].sw) : 0;
-
-			n->r.loops += hops == -1;	/* also where no way could be */
-			if (part[sw] != part[l->dest[lid].sw]) {
-				n->r.cut_off += pairs;
-				continue;
-			}
-			n->r.holes += out == LFT_NO_PORT;
-			/* A wrong exit right here: a walk of this switch alone would end. */
-			n->r.misdelivered += hops == -3 &&
-				(out == 0 || out > 6 || !leads_to_switch(f, sw, out));
-			if (hops < 0) {
-				n->r.unreachable += pairs;
-				continue;
-			}
-			reached += pairs;
-			sum += pairs * (uint64_t)hops;
-			if (pairs && (uint32_t)hops > n->r.max_hops)
-				n->r.max_hops = (uint32_t)hops;
-		}
+		if (!l->base[i])
+			continue;
+		for (uint32_t lid = l->base[i]; lid < l->base[i] + (1u << l->lmc[i]); lid++)
+			naive_lid(n, f, l, rows, part, lid, &port);
+		if (is_host(f, i))
+			sum += naive_port_pairs(n, f, &port, part, hosts, l->dest[l->base[i]].sw,
+						&reached);
 	}
 	n->r.mean_hops = reached ? (double)sum / (double)reached : 0;
 	naive_closure(n, f->nports);
+}
+
+/* LIDs with gaps, in more than one block, some ports with several; not always aligned, which is
+ * not legal but must not matter. */
+static struct plan_lids *
+random_lids(const struct fabric *f)
+{
+	struct plan_lids *l = plan_lids_new(f);
+	uint32_t lid = 1 + any(3), gaps = any(3) * 40 + 1;
+
+	for (uint32_t i = 0; i < f->nports; i++) {
+		bool own = (f->nodes[f->ports[i].node].type == NODE_SWITCH) ==
+			(f->ports[i].number == 0);
+
+		if (!own || (f->ports[i].number && f->ports[i].peer == FABRIC_NONE))
+			continue;
+		l->lmc[i] = (uint8_t)(any(4) ? 0 : any(3));
+		l->base[i] = (uint16_t)lid;
+		lid += (1u << l->lmc[i]) + any(gaps);
+	}
+	plan_lids_index(l, f);
+	return l;
 }
 
 /* An order of switches that may help, or not: minhop's, any, or all the same. */
@@ -487,7 +597,7 @@ test_random(void **state)
 	(void)state;
 	for (seed = 1; seed != 0 && faulty + sound < 10000;) {
 		struct fabric *f = random_fabric();
-		struct plan_lids *l = help_lids(f, 0);
+		struct plan_lids *l = any(2) ? random_lids(f) : help_lids(f, 0);
 		struct plan_row *rows[8];
 		struct plan_check r;
 		uint8_t ranks[8];
@@ -534,6 +644,8 @@ naive_union(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 		for (uint32_t i = 0; i < 4 * f->nswitches; i++) {
 			uint32_t sw = i / 4, to, then, next;
 
+			if (l->dest[lid].port == FABRIC_NONE)
+				break;
 			next = naive_next(f, l, sets[i & 1][sw], sw, lid);
 			if (next == FABRIC_NONE)
 				continue;
@@ -554,7 +666,7 @@ test_random_union(void **state)
 	(void)state;
 	for (seed = 77; bad + good < 6000;) {
 		struct fabric *f = random_fabric();
-		struct plan_lids *l = help_lids(f, 0);
+		struct plan_lids *l = any(2) ? random_lids(f) : help_lids(f, 0);
 		struct plan_row *rows[8], *also[8];
 		struct plan_check r;
 		uint8_t ranks[8];
@@ -640,9 +752,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good), cmocka_unit_test(test_credit_loop),
 		cmocka_unit_test(test_faults), cmocka_unit_test(test_union),
-		cmocka_unit_test(test_lanes), cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_random_union),
-		cmocka_unit_test(test_quality),
+		cmocka_unit_test(test_lanes), cmocka_unit_test(test_line),
+		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_union), cmocka_unit_test(test_quality),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
