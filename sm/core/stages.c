@@ -4,16 +4,20 @@
  *
  * Packets meet any mixture of old and new entries while blocks are written. Old entries that lead
  * into a link that is down carry nothing and are waited for by nobody: they are in no mixture.
- * Where all mixtures are proved free of deadlock, everything is written at once, but that entries
- * which lead nowhere now are written before others that lead to them (lead_first).
+ * Where both old and new ways go up and then down by the same ranks, or nearly, entries that could
+ * make a packet turn up again are dropped first (drop_turns): after a fault they are those that
+ * lead down towards what is lost. So are entries behind them that still work, until the answers are
+ * in: packets under way end there, and nobody need wait for them. What is left mixes, by the order
+ * of the ranks itself.
  *
- * Else, where both are ways up and then down by the same ranks, entries that could make a packet
- * turn up again are dropped first (drop_turns): after a fault they are those that lead down towards
- * what is lost. So are entries behind them that still work, until the answers are in: packets under
- * way end there, and nobody need wait for them. Where ranks change, or that does not do, entries
- * change nearest to their destination first, so that a changed entry leads to changed ones only;
- * each step's mixture is proved in turn, if the fabric is small enough for that. Where nothing
- * helps, entries that change are dropped first and the packet lifetime is waited out.
+ * Else, if all mixtures are free of deadlock by the graph of what waits for what, everything is
+ * written at once. Or entries change nearest to their destination first, so that a changed entry
+ * leads to changed ones only; each step's mixture is proved in turn, if the fabric is small enough
+ * for that. Where nothing helps, entries that change are dropped first and the packet lifetime is
+ * waited out.
+ *
+ * In any case entries that lead nowhere now are written before others that will lead to them
+ * (lead_first).
  *
  * Steps hold rows of those switches alone whose tables change in them.
  */
@@ -25,6 +29,8 @@
 #include "sm/base/mem.h"
 
 #define LEVEL_FAR 255	/* no way, or none that ends */
+#define UNRANKED UINT16_MAX	/* a switch that was not there */
+#define TURNED_PART 8		/* ranks are nearly the same if one link in so many is turned */
 #define LEVELS_AREA (UINT32_C(1) << 21)	/* entries of all tables up to which levels are tried */
 
 /* What is looked at. */
@@ -39,6 +45,7 @@ struct transition {
 	uint32_t *changed;		/* switches whose rows change */
 	uint32_t nchanged;		/* how many */
 	uint32_t *to;			/* by port index: switch behind, FABRIC_NONE */
+	bool reranked;			/* links lead up that led down, or the other way round */
 };
 
 /*
@@ -209,6 +216,27 @@ drop(struct transition *t, uint32_t sw, uint32_t lid)
 	(*row)->port[lid] = LFT_NO_PORT;
 }
 
+/* Does this entry of a table, old or new, lead up? */
+static bool
+is_up(const struct transition *t, struct plan_row *const *rows, uint32_t sw, uint32_t lid)
+{
+	return leads_up(t, sw, behind(t, sw, plan_row_port(rows[sw], lid)));
+}
+
+/* Some switch above sends the LID down to this one. */
+static bool
+comes_from_above(const struct transition *t, uint32_t sw, uint32_t lid)
+{
+	for (uint32_t e = t->f->edge_first[sw]; e < t->f->edge_first[sw + 1]; e++) {
+		const struct fabric_edge *edge = &t->f->edges[e];
+
+		if (leads_up(t, sw, edge->to) &&
+		    plan_row_port(t->new[edge->to], lid) == edge->in)
+			return true;
+	}
+	return false;
+}
+
 /* An entry of `sw` changes: of it and those that it leads to, the old ones that do not mix go. */
 static void
 drop_around(struct transition *t, uint32_t sw, uint32_t lid)
@@ -216,32 +244,60 @@ drop_around(struct transition *t, uint32_t sw, uint32_t lid)
 	uint32_t was = behind(t, sw, plan_row_port(t->old[sw], lid));
 	uint32_t will = behind(t, sw, plan_row_port(t->new[sw], lid));
 
-	if (leads_down(t, sw, was) &&
-	    leads_up(t, was, behind(t, was, plan_row_port(t->new[was], lid)))) {
+	if (leads_down(t, sw, was) && is_up(t, t->new, was, lid)) {
 		drop(t, sw, lid);
 		drop(t, was, lid);
 	}
-	if (leads_down(t, sw, will) &&
-	    leads_up(t, will, behind(t, will, plan_row_port(t->old[will], lid))))
+	if (leads_down(t, sw, will) && is_up(t, t->old, will, lid))
 		drop(t, will, lid);
+	if (!t->reranked)
+		return;
+	/* Old ways may turn by what the order is now. */
+	if (leads_down(t, sw, was) && is_up(t, t->old, was, lid))
+		drop(t, sw, lid);
+	if (leads_up(t, sw, was) && comes_from_above(t, sw, lid))
+		drop(t, sw, lid);
 }
 
-/* Both plans rank the switches that they have in common alike. */
-static bool
-same_ranks(const struct plan *old, const struct plan *new)
+/* By switch: the rank that it had, or UNRANKED. NULL if the old plan had none. */
+static uint16_t *
+old_ranks(const struct transition *t)
 {
-	const struct fabric *f = new->fabric, *was = old ? old->fabric : NULL;
+	const struct plan *old = t->j->previous;
+	const struct fabric *was = old ? old->fabric : NULL;
+	uint16_t *rank;
 
-	if (!was || !old->ranks || !new->ranks)
-		return false;
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		uint32_t node = fabric_node_by_guid(was, fabric_switch_node(f, sw)->guid);
+	if (!was || !old->ranks)
+		return NULL;
+	rank = mem_array(t->n, sizeof(*rank));
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		uint32_t node = fabric_node_by_guid(was, fabric_switch_node(t->f, sw)->guid);
 		uint32_t then = node == FABRIC_NONE ? FABRIC_NONE : was->nodes[node].sw;
 
-		if (then != FABRIC_NONE && old->ranks[then] != new->ranks[sw])
-			return false;
+		rank[sw] = then == FABRIC_NONE ? UNRANKED : old->ranks[then];
 	}
-	return true;
+	return rank;
+}
+
+/* The links of both plans' ranks lead up at the same ends, but for a few. */
+static bool
+ranks_alike(struct transition *t)
+{
+	uint16_t *rank = t->j->plan->ranks ? old_ranks(t) : NULL;
+	uint32_t others = 0;
+
+	for (uint32_t sw = 0; rank && sw < t->n; sw++) {
+		for (uint32_t e = t->f->edge_first[sw]; e < t->f->edge_first[sw + 1]; e++) {
+			uint32_t to = t->f->edges[e].to;
+			bool up = rank[to] != rank[sw] ? rank[to] < rank[sw] : to < sw;
+
+			others += rank[sw] != UNRANKED && rank[to] != UNRANKED && to != sw &&
+				  up != leads_up(t, sw, to);
+		}
+	}
+	t->reranked = others > 0;
+	mem_free(rank);
+	return rank && others * TURNED_PART <= t->f->nedges;
 }
 
 /* True if what is left of the old tables mixes with the new ones. */
@@ -250,9 +306,9 @@ drop_turns(struct transition *t)
 {
 	struct plan_check report;
 	struct plan_row **left;
-	bool mixes;
+	bool mixes, any = false;
 
-	if (!same_ranks(t->j->previous, t->j->plan))
+	if (!ranks_alike(t))
 		return false;
 	t->j->stages = stages_new(t->n, 1);
 	for (uint32_t i = 0; i < t->nchanged; i++)
@@ -262,11 +318,13 @@ drop_turns(struct transition *t)
 	left = rows_after(t, 0);
 	mixes = mix(t, left, &report);
 	mem_free(left);
-	if (mixes)
-		return true;
-	plan_stages_free(t->j->stages);
-	t->j->stages = NULL;
-	return false;
+	for (uint32_t sw = 0; sw < t->n && mixes && !any; sw++)
+		any = t->j->stages->rows[0][sw] != NULL;
+	if (!any) {
+		plan_stages_free(t->j->stages);
+		t->j->stages = NULL;
+	}
+	return mixes;
 }
 
 /*
@@ -537,15 +595,16 @@ stages_make(struct plan_job *j)
 {
 	struct plan_check report;
 	struct transition t;
-	bool mixes;
 
 	transition_init(&t, j);
-	mixes = !t.nchanged || mix(&t, t.old, &report);
-	if (!mixes)
-		snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
-	if (mixes || drop_turns(&t))
+	if (!t.nchanged) {
+		/* Only tables that are not known change: nothing passes there. */
+	} else if (drop_turns(&t) || mix(&t, t.old, &report)) {
 		lead_first(&t);
-	else if (!by_levels(&t))
-		drain(&t);
+	} else {
+		snprintf(j->union_cycle, sizeof(j->union_cycle), "%s", report.cycle);
+		if (!by_levels(&t))
+			drain(&t);
+	}
 	transition_end(&t);
 }
