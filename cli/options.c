@@ -333,14 +333,18 @@ set_output(struct cli *c)
 
 /*
  * The command must be known before its options are: words first. Whether an option takes a value
- * (and swallows the next argument) is looked up in every command's list; names mean the same in
- * all of them.
+ * (and swallows the next argument) the command says that the words so far name; before there is
+ * one, the first command that has such an option.
  */
 static bool
-takes_value(const char *name)
+takes_value(const struct words *w, const char *name)
 {
 	const struct cli_option *o = find_option(globals, name);
+	unsigned used;
+	const struct cli_command *named = w->len ? find_command(w, &used) : NULL;
 
+	if (!o && named)
+		o = find_option(named->options, name);
 	for (const struct cli_command *k = cli_commands; !o && k->name; k++)
 		o = find_option(k->options, name);
 	return o && o->value;
@@ -361,10 +365,10 @@ collect_words(const struct cli *c, int argc, char **argv, struct words *w)
 				return usage(c, "too many words:", argv[i], NULL);
 			w->word[w->len++] = argv[i];
 		} else if (argv[i][1] == '-') {
-			i += !strchr(argv[i], '=') && takes_value(argv[i] + 2);
+			i += !strchr(argv[i], '=') && takes_value(w, argv[i] + 2);
 		} else {
 			name = short_name(argv[i][1]);
-			i += name && takes_value(name) && !argv[i][2];
+			i += name && takes_value(w, name) && !argv[i][2];
 		}
 	}
 	return 0;

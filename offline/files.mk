@@ -1,12 +1,13 @@
 programs += weft-offline
 offline_src := \
+	offline/answer.c \
 	offline/check.c \
 	offline/dump.c \
 	offline/lanes.c \
 	offline/lids.c \
-	offline/main.c \
 	offline/route.c \
 	offline/trees.c
+offline_public :=
 offline_pkgs :=
-weft-offline_main := $(offline_src)
-weft-offline_libs := routing fabric conf text base
+weft-offline_main := offline/main.c
+weft-offline_libs := offline routing fabric conf text base

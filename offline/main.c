@@ -13,24 +13,6 @@
  * The `weft-offline` program. People call `weft route FILE` and `weft check --dump DIR`; what they
  * wrote comes here as it is, and is checked here.
  */
-int
-offline_refuse(const struct error *e)
-{
-	fprintf(stderr, "weft: %s\n", e->text);
-	return OFFLINE_REFUSED;
-}
-
-int
-offline_answer(const struct buf *b, int status)
-{
-	fwrite(b->data, 1, b->len, stdout);
-	putchar('\n');
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	fprintf(stderr, "weft: the answer cannot be written\n");
-	return OFFLINE_REFUSED;
-}
-
 static int
 usage(void)
 {
