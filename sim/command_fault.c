@@ -418,7 +418,8 @@ run_port_guid(const struct call *c)
 	    (rc = arg_guid(c, 1, &guid)) < 0)
 		return rc;
 	if (!is_end_port(&c->s->model->nodes[node], port))
-		return error_set(c->e, ERR_INVALID, "of a switch only port 0 has a GUID");
+		return error_set(c->e, ERR_INVALID, "%s has no GUID: of a switch only port 0 has "
+				 "one", c->args[0]);
 	if (!c->check)
 		model_set_port_guid(c->s->model, node, port, guid);
 	return 0;
@@ -435,7 +436,8 @@ run_lid(const struct call *c)
 	if ((rc = names_port(c->s->names, c->args[0], true, &node, &port, c->e)) < 0)
 		return rc;
 	if (!is_end_port(&c->s->model->nodes[node], port))
-		return error_set(c->e, ERR_INVALID, "of a switch only port 0 has a LID");
+		return error_set(c->e, ERR_INVALID, "%s has no LID: of a switch only port 0 has "
+				 "one", c->args[0]);
 	if (!number_parse(c->args[1], 0, LID_UNICAST_MAX, &lid))
 		return error_set(c->e, ERR_INVALID, "a LID is a number of 0 to %u, not \"%s\"",
 				 LID_UNICAST_MAX, c->args[1]);
@@ -474,9 +476,11 @@ run_trap(const struct call *c)
 	    (rc = arg_word(c, 1, words, &which)) < 0)
 		return rc;
 	if (which == 3 && !is_end_port(&c->s->model->nodes[node], port))
-		return error_set(c->e, ERR_INVALID, "of a switch port 0 sends trap 144");
+		return error_set(c->e, ERR_INVALID, "%s does not send trap 144: of a switch port 0 "
+				 "does", c->args[0]);
 	if (which != 3 && !port)
-		return error_set(c->e, ERR_INVALID, "port 0 has no link that could have errors");
+		return error_set(c->e, ERR_INVALID, "%s has no link that could have errors",
+				 c->args[0]);
 	if (c->check)
 		return 0;
 	if (which == 3)

@@ -439,6 +439,15 @@ is_request(struct conn *c, struct attach_request *q, size_t size)
 	return false;
 }
 
+static bool
+is_text(const char *data, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (((unsigned char)data[i] < ' ' && data[i] != '\t') || data[i] == 0x7f)
+			return false;
+	return true;
+}
+
 /* A command and its answer. */
 static bool
 on_line(struct conn *c, const char *data, size_t size)
@@ -449,8 +458,9 @@ on_line(struct conn *c, const char *data, size_t size)
 
 	memcpy(line, data, size);
 	line[size] = 0;
-	if (strlen(line) != size)
-		return reply_text(c, EINVAL, "a command has no NUL bytes in it");
+	if (!is_text(data, size))
+		return reply_text(c, EINVAL, "a command is one line of text, without control "
+				  "characters");
 	ret = sim_command(c->server->sim, line, &c->answer, &e);
 	c->answer_status = ret ? errno_of(ret) : 0;
 	if (ret)

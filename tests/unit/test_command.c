@@ -275,8 +275,8 @@ test_refusals(void **state)
 	refused(d, "plane-down h1", "h1 is no switch");
 	refused(d, "plane-down h*", "no switch matches h*");
 	refused(d, "reboot /h[/", "is no regular expression");
-	refused(d, "trap A/0 129", "no link that could have errors");
-	refused(d, "trap A/1 144", "of a switch port 0 sends trap 144");
+	refused(d, "trap A/0 129", "A/0 has no link that could have errors");
+	refused(d, "trap A/1 144", "A/1 does not send trap 144: of a switch port 0 does");
 	refused(d, "errors A/2 symbol_error 5", "did you mean \"symbol_errors\"");
 	refused(d, "errors A/2 symbol_errors many", "is neither a number");
 	refused(d, "traffic start", "usage: traffic start flow");
@@ -287,7 +287,7 @@ test_refusals(void **state)
 	refused(d, "traffic stop 4", "4");
 	refused(d, "lie A 256", "a port is a number from 0 to 255");
 	refused(d, "guid A 0", "is no GUID");
-	refused(d, "port-guid A/1 0x5", "only port 0 has a GUID");
+	refused(d, "port-guid A/1 0x5", "A/1 has no GUID: of a switch only port 0 has one");
 	refused(d,
 		"description A 0123456789012345678901234567890123456789012345678901234567890123456",
 		"at most 64 bytes");

@@ -637,6 +637,10 @@ test_control(void **state)
 	say(&p, "a\0b", 3, -1);
 	assert_true(hear(&p, &r));
 	assert_int_equal(r.status, EINVAL);
+	/* the log has a line each, and terminals show it */
+	assert_int_equal(command(&p, "description S1 \"a\nb\"", &out), EINVAL);
+	assert_int_equal(command(&p, "description S1 \"\033[2J\"", &out), EINVAL);
+	assert_int_equal(command(&p, "description S1 \"a\tb\"", &out), 0);
 	b->sim->host.programs(b->sim->host.programs_arg, &out);
 	assert_non_null(strstr(out.data, "test?[77] umad1 of \"gpu-01 mlx5_1\" port 1\n"));
 	/* several commands at once, with the answers read late: each comes whole */
