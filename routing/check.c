@@ -297,7 +297,7 @@ describe_fault(const struct checker *c, const struct tally *t, char *text, size_
 static bool
 certified(const struct checker *c)
 {
-	bool good = c->ordered && !multicast_turns(c);
+	bool good = c->ordered && !multicast_turns(&c->order, c->in);
 
 	for (unsigned i = 0; i < c->threads; i++)
 		good &= !c->scratch[i].turns;

@@ -113,10 +113,9 @@ depend_block(const struct checker *c, struct scratch *s, uint32_t first);
 bool
 depend_turns(const struct checker *c, const struct scratch *s);
 
-
-/* multicast.c: does a multicast tree turn from down to up in c->order? */
+/* multicast.c: does a multicast tree turn from down to up in this order? */
 bool
-multicast_turns(const struct checker *c);
+multicast_turns(const struct ladder *l, const struct check_input *in);
 /* Enter what waits for what in the trees. */
 void
 multicast_depends(const struct checker *c);

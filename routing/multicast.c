@@ -13,30 +13,33 @@ has_port(const uint64_t *ports, unsigned port)
 	return ports[port / 64] >> port % 64 & 1;
 }
 
+/* A cable from the switch to itself proves nothing: it counts as one that turns. */
 static bool
-leads_up(const struct checker *c, uint32_t sw, unsigned port)
+tree_turns(const struct ladder *l, const struct check_tree *t)
 {
-	uint32_t e = c->hops[sw].edge_at[port];
+	const uint16_t *to = &l->to[l->first[t->sw]];
+	unsigned ins = 0, outs = 0, both = 0;
 
-	return e != FABRIC_NONE && c->order.place[c->channels.to[e]] > c->order.place[sw];
-}
+	for (unsigned i = 1; i <= l->nports[t->sw]; i++) {
+		bool in = has_port(t->in, i), out = has_port(t->out, i);
 
-static bool
-tree_turns(const struct checker *c, const struct check_tree *t)
-{
-	for (unsigned in = 1; in <= c->hops[t->sw].nports; in++)
-		for (unsigned out = 1; out <= c->hops[t->sw].nports; out++)
-			if (in != out && has_port(t->in, in) && has_port(t->out, out) &&
-			    leads_up(c, t->sw, in) && leads_up(c, t->sw, out))
-				return true;
-	return false;
+		if ((in || out) && to[i] == LADDER_SELF)
+			return true;
+		if (to[i] <= l->place[t->sw])
+			continue;
+		ins += in;
+		outs += out;
+		both += in && out;
+	}
+	/* Not one that goes back by the port that it came by. */
+	return ins && outs && (ins > 1 || outs > 1 || !both);
 }
 
 bool
-multicast_turns(const struct checker *c)
+multicast_turns(const struct ladder *l, const struct check_input *in)
 {
-	for (uint32_t i = 0; i < c->in->ntrees; i++)
-		if (tree_turns(c, &c->in->trees[i]))
+	for (uint32_t i = 0; i < in->ntrees; i++)
+		if (tree_turns(l, &in->trees[i]))
 			return true;
 	return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/repair.h"
 #include <string.h>
-#include "routing/ladder.h"
+#include "routing/checker.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -442,7 +442,8 @@ repair_prove(const struct check_input *in, const struct plan *previous, struct p
 	ladder_init(&r.before, previous->fabric, in->ranks);
 	r.rows = ladder_rows(&r.now, in->rows);
 	r.proved = ladder_rows(&r.now, previous->rows);
-	*proof = run(&r, threads, prove_switches) ? conclude(&r, previous, report) : NULL;
+	*proof = run(&r, threads, prove_switches) && !multicast_turns(&r.now, in) ?
+		conclude(&r, previous, report) : NULL;
 	repair_free(&r, threads);
 	return *proof != NULL;
 }
@@ -459,7 +460,7 @@ repair_unites(const struct check_input *in)
 	r.rows = ladder_rows(&r.now, in->rows);
 	r.also = ladder_rows(&r.now, in->also);
 	r.proved = ladder_rows(&r.now, in->proved);
-	good = run(&r, threads, unite_switches);
+	good = run(&r, threads, unite_switches) && !multicast_turns(&r.now, in);
 	repair_free(&r, threads);
 	return good;
 }

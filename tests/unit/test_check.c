@@ -571,6 +571,46 @@ assert_same(const struct plan_check *r, const struct plan_check *n, int rc)
 				    n->credit_loops));
 }
 
+enum { MAX_TREES = 6 };
+
+/* Multicast tables that need not make sense, often none. */
+static uint32_t
+random_trees(const struct fabric *f, struct check_tree *trees)
+{
+	uint32_t n = any(3) ? 0 : any(MAX_TREES + 1), most = 1 + any(3);
+
+	for (uint32_t i = 0; i < n; i++) {
+		trees[i] = (struct check_tree){ .sw = any(f->nswitches) };
+		for (uint32_t k = 0; k < most; k++) {
+			trees[i].in[0] |= (uint64_t)1 << any(7);
+			trees[i].out[0] |= (uint64_t)1 << any(7);
+		}
+	}
+	return n;
+}
+
+/* What came in by one port waits for all others. */
+static void
+naive_tree(struct naive *n, const struct fabric *f, const struct check_tree *t)
+{
+	uint32_t first = fabric_switch_node(f, t->sw)->first_port;
+
+	for (uint32_t i = 1; i < 7; i++)
+		for (uint32_t k = 1; k < 7; k++)
+			if (i != k && (t->in[0] >> i & 1) && (t->out[0] >> k & 1) &&
+			    leads_to_switch(f, t->sw, (uint8_t)i) &&
+			    leads_to_switch(f, t->sw, (uint8_t)k))
+				n->wait[f->ports[first + i].peer][first + k] = true;
+}
+
+static void
+naive_trees(struct naive *n, const struct fabric *f, const struct check_input *in)
+{
+	for (uint32_t i = 0; i < in->ntrees; i++)
+		naive_tree(n, f, &in->trees[i]);
+	naive_closure(n, f->nports);
+}
+
 /* Lanes that do not differ change nothing but the way in which the graph is made. */
 static int
 no_lanes(struct check_input *in, struct plan_check *r)
@@ -600,13 +640,16 @@ test_random(void **state)
 		struct plan_lids *l = any(2) ? random_lids(f) : help_lids(f, 0);
 		struct plan_row *rows[8];
 		struct plan_check r;
+		struct check_tree trees[MAX_TREES];
 		uint8_t ranks[8];
 		struct check_input in = { .fabric = f, .lids = l, .rows = rows,
-					  .threads = 1 + any(2) };
+					  .threads = 1 + any(2), .trees = trees };
 		int rc;
 
 		random_rows(f, l, rows, ranks);
+		in.ntrees = random_trees(f, trees);
 		naive_check(&n, f, l, rows);
+		naive_trees(&n, f, &in);
 		in.ranks = any(3) ? ranks : NULL;
 		rc = any(2) ? check_routing(&in, &r) : no_lanes(&in, &r);
 		assert_same(&r, &n.r, rc);
@@ -670,8 +713,9 @@ test_random_union(void **state)
 		struct plan_row *rows[8], *also[8];
 		struct plan_check r;
 		uint8_t ranks[8];
+		struct check_tree trees[MAX_TREES];
 		struct check_input in = { .fabric = f, .lids = l, .rows = rows, .also = also,
-					  .threads = 1 + any(2) };
+					  .threads = 1 + any(2), .trees = trees };
 		int rc;
 
 		random_rows(f, l, also, ranks);
@@ -681,7 +725,9 @@ test_random_union(void **state)
 				plan_row_unref(also[sw]);
 				also[sw] = plan_row_ref(rows[sw]);
 			}
+		in.ntrees = random_trees(f, trees);
 		naive_union(&n, f, l, rows, also);
+		naive_trees(&n, f, &in);
 		in.ranks = any(3) ? ranks : NULL;
 		rc = check_union(&in, &r);
 		assert_int_equal(r.credit_loops, n.r.credit_loops);

@@ -132,6 +132,22 @@ input(const struct plan *p, struct plan_row *const *rows)
 	};
 }
 
+/* Now and then a multicast table, which may turn up. */
+static void
+add_tree(struct check_input *in, struct check_tree *tree)
+{
+	*tree = (struct check_tree){ .sw = any(in->fabric->nswitches) };
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t nports = fabric_switch_node(in->fabric, tree->sw)->nports;
+		uint64_t port = (uint64_t)1 << (1 + any(nports)) % 64;
+
+		tree->in[0] |= port;
+		tree->out[0] |= port;
+	}
+	in->trees = tree;
+	in->ntrees = any(3) == 0;
+}
+
 /* Entries change at random: some lead there as well, or by a longer way, most do not. */
 static void
 test_entries(void **state)
@@ -141,6 +157,7 @@ test_entries(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 3000; round++) {
 		struct plan_row *rows[MAX_SWITCHES];
+		struct check_tree tree;
 		struct check_input in;
 		struct error e = { 0 };
 		struct fabric *f;
@@ -153,6 +170,7 @@ test_entries(void **state)
 		assert_non_null(p);
 		spoil(p, rows, any(4));
 		in = input(p, rows);
+		add_tree(&in, &tree);
 		if (prove_both(&in, p, &part))
 			faulty++;
 		else
@@ -294,6 +312,7 @@ test_unions(void **state)
 	for (unsigned round = 0; round < 3000; round++) {
 		struct plan_row *one[MAX_SWITCHES], *other[MAX_SWITCHES];
 		struct plan_check a, b;
+		struct check_tree tree;
 		struct check_input in;
 		struct error e = { 0 };
 		struct fabric *f;
@@ -308,6 +327,7 @@ test_unions(void **state)
 		spoil(p, other, any(3));
 		in = input(p, one);
 		in.also = other;
+		add_tree(&in, &tree);
 		rc = check_union(&in, &a);
 		in.proved = p->rows;
 		assert_int_equal(check_union(&in, &b), rc);
