@@ -9,6 +9,7 @@ core_src := \
 	sm/core/office.c \
 	sm/core/peers.c \
 	sm/core/planner.c \
+	sm/core/proof.c \
 	sm/core/push.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \

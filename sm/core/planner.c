@@ -191,7 +191,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->plan = plan_new(f);
 	j->whole = f == whole ? NULL : fabric_ref(whole);
 	j->plan->lids = dry_run ? published_lids(s, f) : lids_assign(s, f);
-	j->fresh = r && r->c.kind == CHANGE_ROUTE && r->c.full;
+	j->fresh = s->proof.distrust || (r && r->c.kind == CHANGE_ROUTE && r->c.full);
 	j->measured = r && dry_run && r->c.kind != CHANGE_ROUTE;
 	j->previous = s->plan ? plan_ref(s->plan) : NULL;
 	j->shadow = push_shadow_plan(s, f);

@@ -273,6 +273,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 	st->state = state_name(s);
 	st->up = s->up && !change_pending(s);
 	status_engines(s, st);
+	st->proof_whole = s->proof.whole;
 	st->ndrained = s->drains.len;
 	for (uint32_t i = 0; i < s->drains.len && i < STATUS_MAX_DRAINED; i++) {
 		st->drained[i].guid = s->drains.list[i].guid;

@@ -724,6 +724,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
 	s->turn = loop_timer_new(env->loop, route_turn, s);
+	s->proof.timer = loop_timer_new(env->loop, proof_begin, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
 	if (!s->port) {
 		subnet_free(s);
@@ -741,6 +742,8 @@ subnet_free(struct subnet *s)
 		return;
 	reroute_answer(s, ERR_CLOSED, "the daemon ends");
 	planner_drop(s);
+	if (s->proof.timer)
+		proof_drop(s);
 	if (s->transact) {
 		lose_everything(s);
 		transact_free(s->transact);
@@ -754,6 +757,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->level_timer);
 	loop_timer_free(s->drain_timer);
 	loop_timer_free(s->turn);
+	loop_timer_free(s->proof.timer);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
 	lids_free(&s->lids);

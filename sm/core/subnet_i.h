@@ -175,6 +175,16 @@ struct drains {
 	uint32_t len;		/* how many */
 };
 
+/* The proof from nothing that follows that of a repair; see proof.c. */
+struct proof_job;
+struct proof {
+	struct loop_timer *timer;	/* until it begins */
+	struct proof_job *job;		/* at the worker; NULL */
+	bool due;			/* it is still to come */
+	bool whole;			/* the published plan has one */
+	bool distrust;			/* it disagreed: the next routing starts from nothing */
+};
+
 /* `weft reroute`, `fail`, `drain`, `undrain`: one at a time. */
 struct reroute {
 	change_done_fn done;	/* NULL: no command */
@@ -241,6 +251,7 @@ struct subnet {
 	uint8_t stranger_hops;		/* its length, 0: nobody asked */
 	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
+	struct proof proof;		/* of the published plan */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -389,6 +400,17 @@ drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
 /* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
 const struct fabric *
 drains_without(const struct fabric *f, const struct change *c, struct change_report *report);
+
+/* proof.c */
+/* Timer: prove the published plan from nothing. */
+void
+proof_begin(void *subnet);
+/* A plan was published; `repaired`: its proof went on from that of the plan before. */
+void
+proof_published(struct subnet *s, bool repaired);
+/* Let go of what is under way. */
+void
+proof_drop(struct subnet *s);
 
 /* planner.c */
 /* Route `f`. `whole` is the same with all cables that are up. A rehearsal assigns no LIDs and ends

@@ -10,8 +10,11 @@
 #include "sm/core/subnet_i.h"
 
 static void
-publish(struct subnet *s, struct plan *plan)
+publish(struct subnet *s, const struct plan_job *job)
 {
+	struct plan *plan = job->plan;
+
+	proof_published(s, !job->fresh && job->previous && job->previous->proof && plan->proof);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
 	s->published_wall = loop_wall(s->env.loop);
@@ -123,7 +126,7 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	tell_engine(s, job->plan);
 	s->unrouted = false;
 	job->stages = NULL;
-	publish(s, job->plan);
+	publish(s, job);
 	subnet_set_stage(s, SUBNET_PUSH);
 	push_start(s, plan_ref(job->plan), stages, s->first_master_sweep && !office_is_ours(s));
 	planner_free_job(job);

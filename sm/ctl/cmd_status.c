@@ -23,7 +23,7 @@ put_wall(struct json *j, const char *key, int64_t wall)
 }
 
 static void
-put_proof(struct json *j, const struct plan *p)
+put_proof(struct json *j, const struct plan *p, const struct subnet_status *st)
 {
 	const struct plan_check *c = &p->check;
 
@@ -31,6 +31,7 @@ put_proof(struct json *j, const struct plan *p)
 	jw_object(j, "proof");
 	jw_bool(j, "ok", !c->unreachable && !c->loops && !c->holes && !c->misdelivered &&
 			   !c->credit_loops);
+	jw_bool(j, "whole", st->proof_whole);
 	jw_uint(j, "pairs", c->pairs);
 	jw_uint(j, "unreachable", c->unreachable);
 	jw_uint(j, "cut_off", c->cut_off);
@@ -151,7 +152,7 @@ put_subnet(struct json *j, const struct ctl_subnet *s)
 	put_drained(j, &st, p);
 	put_sweep(j, &st);
 	if (p)
-		put_proof(j, p);
+		put_proof(j, p, &st);
 	plan_unref(p);
 	jw_array(j, "warnings");
 	for (unsigned i = 0; i < st.nwarnings && i < STATUS_MAX_WARNINGS; i++)

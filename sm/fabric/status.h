@@ -32,6 +32,8 @@ struct subnet_status {
 	uint32_t switches;
 	uint32_t hosts;
 	uint32_t links;
+	bool proof_whole;		/* the proof of the published plan was made from nothing;
+					 * else it goes on from the one before */
 	uint32_t silent;		/* devices that do not answer */
 	uint32_t ndrained;		/* switches and cables that traffic is kept off */
 	struct {

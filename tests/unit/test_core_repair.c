@@ -205,6 +205,44 @@ by_light_sweep(void **state)
 	end(sm, t);
 }
 
+/* A second proof follows a repair, from nothing. If it finds something else than the first one, that
+ * is told, and the fabric is routed from nothing. */
+static void
+second_proof(void **state)
+{
+	static const char *fattree[] = { "fattree", NULL };
+	struct tap *t;
+	struct bed *b = bed_new("ft3 4", 1);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	uint32_t leaf = bed_node(b, "L3_0");
+	struct subnet_status st;
+
+	(void)state;
+	t = tap_new(sm);
+	sm->conf.sweep_interval = 0;
+	sm->conf.routing.engines = fattree;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	subnet_status(sm->s, &st);
+	assert_true(st.proof_whole);
+	settle(sm);
+	for (int lie = 0; lie < 2; lie++) {
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A3_1")), lie);
+		found_at_once(sm);
+		assert_true(sm->s->proof.due);
+		subnet_status(sm->s, &st);
+		assert_false(st.proof_whole);
+		sm->s->plan->check.pairs += (unsigned)lie;
+		bed_wait(b, MSEC(2500));
+		subnet_status(sm->s, &st);
+		assert_true(st.proof_whole && !sm->s->proof.distrust);
+		assert_int_equal(sm->nevents[EVENT_UNROUTED], lie);
+		assert_int_equal(sm->s->plan->check.pairs, 16 * 15);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -214,6 +252,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(few_mads),
 		cmocka_unit_test(switch_dies),
 		cmocka_unit_test(by_light_sweep),
+		cmocka_unit_test(second_proof),
 	};
 
 	if (argc > 1)
