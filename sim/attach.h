@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * What sim/server.c and the preload library (sim/preload) say to each other. Freestanding: both
+ * What sim/serve/server.c and the preload library (sim/preload) say to each other. Freestanding: both
  * sides include it, and it includes nothing but <stdint.h>.
  *
  * The server listens on a SOCK_SEQPACKET socket. One connection is one thing: a question, an open

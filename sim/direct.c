@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "sim/kernel.h"
+#include "sim/kernel/kernel.h"
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
 

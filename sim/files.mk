@@ -1,62 +1,72 @@
 sim_src := \
-	sim/ar.c \
-	sim/ar_options.c \
-	sim/capture.c \
-	sim/command.c \
-	sim/command_ar.c \
-	sim/command_fault.c \
-	sim/command_load.c \
-	sim/command_other.c \
-	sim/command_show.c \
-	sim/counters.c \
-	sim/device.c \
+	sim/control/capture.c \
+	sim/control/command.c \
+	sim/control/command_ar.c \
+	sim/control/command_fault.c \
+	sim/control/command_load.c \
+	sim/control/command_other.c \
+	sim/control/command_show.c \
+	sim/control/fault.c \
+	sim/control/names.c \
+	sim/control/script.c \
+	sim/control/select.c \
+	sim/control/sim.c \
+	sim/control/words.c \
+	sim/control/wrong.c \
+	sim/control/wrong_routes.c \
 	sim/direct.c \
-	sim/fault.c \
-	sim/flight.c \
-	sim/generate.c \
-	sim/generate_graph.c \
-	sim/generate_grid.c \
-	sim/generate_tree.c \
-	sim/host.c \
-	sim/kernel.c \
-	sim/kernel_grh.c \
-	sim/kernel_reg.c \
-	sim/kernel_rmpp.c \
-	sim/kernel_sent.c \
-	sim/kernel_tids.c \
-	sim/model.c \
-	sim/model_fault.c \
-	sim/names.c \
-	sim/pma.c \
-	sim/rmpp.c \
-	sim/rng.c \
-	sim/scratch.c \
-	sim/script.c \
-	sim/select.c \
-	sim/server.c \
-	sim/share.c \
-	sim/sim.c \
-	sim/sma.c \
-	sim/sma_ar.c \
-	sim/sma_extended.c \
-	sim/sma_port.c \
-	sim/sma_table.c \
-	sim/sysfs.c \
-	sim/traffic.c \
-	sim/traffic_load.c \
-	sim/traffic_way.c \
-	sim/trap.c \
-	sim/umad_file.c \
-	sim/watch.c \
-	sim/way.c \
-	sim/words.c \
-	sim/wrong.c \
-	sim/wrong_routes.c
-sim_public := sim/ar.h sim/direct.h sim/generate.h sim/model.h sim/server.h sim/sim.h
+	sim/generate/generate.c \
+	sim/generate/generate_graph.c \
+	sim/generate/generate_grid.c \
+	sim/generate/generate_tree.c \
+	sim/kernel/kernel.c \
+	sim/kernel/kernel_grh.c \
+	sim/kernel/kernel_reg.c \
+	sim/kernel/kernel_rmpp.c \
+	sim/kernel/kernel_sent.c \
+	sim/kernel/kernel_tids.c \
+	sim/kernel/rmpp.c \
+	sim/model/ar.c \
+	sim/model/ar_options.c \
+	sim/model/counters.c \
+	sim/model/device.c \
+	sim/model/flight.c \
+	sim/model/model.c \
+	sim/model/model_fault.c \
+	sim/model/pma.c \
+	sim/model/rng.c \
+	sim/model/sma.c \
+	sim/model/sma_ar.c \
+	sim/model/sma_extended.c \
+	sim/model/sma_port.c \
+	sim/model/sma_table.c \
+	sim/model/trap.c \
+	sim/model/watch.c \
+	sim/model/way.c \
+	sim/serve/host.c \
+	sim/serve/scratch.c \
+	sim/serve/server.c \
+	sim/serve/sysfs.c \
+	sim/serve/umad_file.c \
+	sim/traffic/share.c \
+	sim/traffic/traffic.c \
+	sim/traffic/traffic_load.c \
+	sim/traffic/traffic_way.c
+sim_public := sim/direct.h sim/control/sim.h sim/generate/generate.h sim/model/ar.h \
+	sim/model/model.h sim/serve/server.h
 sim_pkgs :=
 
 programs += weftsim
-weftsim_main := sim/main.c sim/client.c sim/cmd_ctl.c sim/cmd_exec.c sim/cmd_generate.c \
-	sim/cmd_rehearse.c sim/cmd_run.c sim/cmd_serve.c sim/console.c sim/stage.c
+weftsim_main := \
+	sim/program/client.c \
+	sim/program/cmd_ctl.c \
+	sim/program/cmd_exec.c \
+	sim/program/cmd_generate.c \
+	sim/program/cmd_rehearse.c \
+	sim/program/cmd_run.c \
+	sim/program/cmd_serve.c \
+	sim/program/console.c \
+	sim/program/main.c \
+	sim/program/stage.c
 weftsim_extra := -ledit
 weftsim_libs := sim text wire base

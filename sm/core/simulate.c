@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/direct.h"
-#include "sim/generate.h"
-#include "sim/sim.h"
+#include "sim/generate/generate.h"
+#include "sim/control/sim.h"
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 #include "sm/text/lines.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "sim/direct.h"
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 #include "sm/base/mem.h"
 
 #define WAYS 4096u

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "sim/generate.h"
-#include "sim/model.h"
+#include "sim/generate/generate.h"
+#include "sim/model/model.h"
 #include "sm/base/loop.h"
 #include "sm/base/mem.h"
 

@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "sim/attach.h"
-#include "sim/server.h"
-#include "sim/sim.h"
+#include "sim/serve/server.h"
+#include "sim/control/sim.h"
 #include "sm/base/log.h"
 #include "sm/base/loop.h"
 #include "sm/text/ibnet.h"

@@ -2,8 +2,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/command.h"
-#include "sim/words.h"
+#include "sim/control/command.h"
+#include "sim/control/words.h"
 
 /*
  * Any text as a script, and each of its lines as a command, to a simulation of two hosts and a

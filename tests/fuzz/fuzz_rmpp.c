@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/kernel.h"
-#include "sim/rmpp.h"
+#include "sim/kernel/kernel.h"
+#include "sim/kernel/rmpp.h"
 
 /*
  * Any RMPP headers into an agent of a simulated kernel, which is sending two long messages and may

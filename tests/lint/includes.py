@@ -6,7 +6,8 @@ usage: includes.py [--self-test] [ROOT]
 
 - A folder includes its own headers and those of lower ranks; folders of one rank keep apart.
 - From another folder only the headers that it names in <name>_public may be included.
-- The simulator shares no more than base, wire and text with the daemon, the client only base.
+- The simulator shares no more than base, wire and text with the daemon, the client only base; its
+  own folders have an order too.
 - Project headers are named from the top of the tree; a .c file includes its own header first.
 --self-test plants one violation of each kind in a copy of the tree and expects to be told of it.
 """
@@ -40,6 +41,9 @@ LAYERS = {
     "gateway": ("gateway", 7, ["sm/base"]),
     "offline": ("offline", 7, None),
 }
+# Within sim: a lower one never includes a higher one.
+PARTS = {"sim/model": 0, "sim/traffic": 0, "sim/generate": 1, "sim/kernel": 1, "sim/control": 2,
+         "sim/serve": 3, "sim/program": 4}
 # Files that stand apart from their folder's rule.
 TOP_FILES = ("sm/core/main.c", "sm/core/simulate.c")    # main knows every part, the other sim
 RANK_ZERO = ("plugins/plugin.h", "sim/attach.h")  # contracts: standard headers only
@@ -79,6 +83,9 @@ def allowed(path, header, public):
     me, other = folder_of(path), folder_of(header)
     if path in RANK_ZERO:
         return "%s includes standard headers only" % path
+    part, below = (PARTS.get(os.path.dirname(x)) for x in (path, header))
+    if part is not None and below is not None and below > part:
+        return "%s is above %s" % (os.path.dirname(header), os.path.dirname(path))
     if me == other and me is not None:
         return None
     if header in EXTRA.get(path, ()) or (header in RANK_ZERO and me != "sm/base"):
@@ -133,6 +140,7 @@ PLANTS = [
     ("sm/core/planted.c", "routing/planted_private.h", "is private to"),
     ("sm/ctl/planted.c", "sm/core/planted_private.h", "of one rank"),
     ("sim/planted.c", "sm/fabric/fabric.h", "may include only"),
+    ("sim/model/planted.c", "sim/control/sim.h", "is above"),
     ("cli/planted.c", "sm/wire/mad.h", "may include only"),
     ("sm/fabric/planted.c", "fabric.h", "not named from the top"),
 ]

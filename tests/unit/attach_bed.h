@@ -18,8 +18,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "sim/attach.h"
-#include "sim/kernel.h"
-#include "sim/server.h"
+#include "sim/kernel/kernel.h"
+#include "sim/serve/server.h"
 #include "sm/base/mem.h"
 
 /*

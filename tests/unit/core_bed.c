@@ -17,8 +17,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "sim/direct.h"
-#include "sim/generate.h"
-#include "sim/model_impl.h"
+#include "sim/generate/generate.h"
+#include "sim/model/model_impl.h"
 #include "sm/base/mem.h"
 
 #define SLICE MSEC(1)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "sim/model.h"
+#include "sim/model/model.h"
 #include "sm/core/subnet.h"
 #include "sm/core/subnet_i.h"
 
@@ -58,7 +58,7 @@ struct bed {
 	bool *bad;			/* by node: a patient, left out by bed_check() */
 };
 
-/* `fabric` is a recipe of sim/generate.h ("ft3 8"), or text as ibnetdiscover prints it. */
+/* `fabric` is a recipe of sim/generate/generate.h ("ft3 8"), or text as ibnetdiscover prints it. */
 struct bed *
 bed_new(const char *fabric, uint64_t seed);
 struct bed *

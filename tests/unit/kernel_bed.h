@@ -3,7 +3,7 @@
 #define KERNEL_BED_H
 
 #include <errno.h>
-#include "sim/kernel.h"
+#include "sim/kernel/kernel.h"
 #include "tests/unit/sim_bed.h"
 
 /* The fabric of sim_bed.h with all links ACTIVE and a kernel on it: h1 has LID 1, h2 LID 2. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 #include "sm/base/mem.h"
 #include "sm/fabric/plan.h"
 #include "sm/text/ibnet.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "sim/direct.h"
-#include "sim/model.h"
+#include "sim/model/model.h"
 
 /*
  * The simulated fabric, driven by hand-built SMPs from host h1 (and h2) over a virtual loop:

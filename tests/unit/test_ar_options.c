@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "sim/ar.h"
-#include "sim/sim.h"
+#include "sim/model/ar.h"
+#include "sim/control/sim.h"
 
 /* What adaptive switches can, as text, and the commands that look at them. */
 static const char fabric[] =

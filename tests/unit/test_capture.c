@@ -2,7 +2,7 @@
 #include "tests/unit/sim_bed.h"
 
 #include <stdio.h>
-#include "sim/capture.h"
+#include "sim/control/capture.h"
 
 /* Captures, held against packets that were put together by hand from the specification. */
 static size_t

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim/command.h"
+#include "sim/control/command.h"
 
 #include <stdio.h>
 #include "tests/unit/sim_bed.h"
-#include "sim/model_impl.h"
-#include "sim/sim.h"
-#include "sim/words.h"
+#include "sim/model/model_impl.h"
+#include "sim/control/sim.h"
+#include "sim/control/words.h"
 
 /*
  * Commands of a simulation on the fabric of sim_bed.h: what they change in the model, what they

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "sim/model_impl.h"
+#include "sim/model/model_impl.h"
 #include "sm/base/mem.h"
 #include "tests/unit/core_bed.h"
 

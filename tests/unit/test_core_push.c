@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "sim/model_impl.h"
+#include "sim/model/model_impl.h"
 #include "tests/unit/core_bed.h"
 #include "tests/unit/core_tap.h"
 

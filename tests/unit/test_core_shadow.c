@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "sim/model_impl.h"
+#include "sim/model/model_impl.h"
 #include "sm/wire/attr.h"
 #include "sm/wire/mad.h"
 #include "tests/unit/core_bed.h"

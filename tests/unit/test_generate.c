@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "sim/generate.h"
+#include "sim/generate/generate.h"
 #include "sm/base/map.h"
 
 /*

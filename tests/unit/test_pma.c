@@ -6,7 +6,7 @@
 #include "tests/unit/sim_bed.h"
 
 #include <infiniband/mad.h>
-#include "sim/model_impl.h"
+#include "sim/model/model_impl.h"
 
 #define CLASS_CPI 0x01
 #define ANY (-1)

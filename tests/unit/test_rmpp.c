@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Long messages: what travels, byte by byte, and what happens when some of it does not. */
 #include "tests/unit/kernel_bed.h"
-#include "sim/rmpp.h"
+#include "sim/kernel/rmpp.h"
 
 #define SA 3
 #define GET_TABLE 0x12

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim/script.h"
+#include "sim/control/script.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "sim/command.h"
-#include "sim/generate.h"
-#include "sim/model_impl.h"
+#include "sim/control/command.h"
+#include "sim/generate/generate.h"
+#include "sim/model/model_impl.h"
 
 /*
  * Scripts over a virtual loop: what they refuse, when lines are due, and that one seed gives one

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "sim/scratch.h"
+#include "sim/serve/scratch.h"
 #include "sm/base/log.h"
 #include "sm/wire/attr.h"
 #include "tests/unit/attach_bed.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/share.h"
+#include "sim/traffic/share.h"
 
 #define LINKS 12u
 #define WAYS 10u

@@ -2,8 +2,8 @@
 /* Adaptive switches: what they answer, what they keep, and where they send packets. */
 #include "tests/unit/sim_bed.h"
 #include <stdio.h>
-#include "sim/ar.h"
-#include "sim/traffic.h"
+#include "sim/model/ar.h"
+#include "sim/traffic/traffic.h"
 
 static void
 hex(uint8_t data[SMP_DATA_SIZE], const char *text)

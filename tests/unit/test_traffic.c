@@ -13,10 +13,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/counters.h"
-#include "sim/generate.h"
-#include "sim/model_impl.h"
-#include "sim/traffic_impl.h"
+#include "sim/model/counters.h"
+#include "sim/generate/generate.h"
+#include "sim/model/model_impl.h"
+#include "sim/traffic/traffic_impl.h"
 #include "tests/unit/tree_help.h"
 
 #define GB 1e9

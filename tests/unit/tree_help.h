@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "sim/ar.h"
-#include "sim/model_impl.h"
+#include "sim/model/ar.h"
+#include "sim/model/model_impl.h"
 
 /*
  * A simulated tree brought up by hand: every link ACTIVE, LIDs 1, 2 ... for the hosts in the order

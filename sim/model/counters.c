@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim/model/counters.h"
+
+#include <string.h>
+#include "sim/model/model_impl.h"
+#include "sim/traffic/traffic_impl.h"
+#include "sm/base/error.h"
+
+/*
+ * The counters behind the performance management agent.
+ *
+ * A counter only ever grows: by events of the model and commands (kept here, in a block that a node
+ * gets with its first count), by a steady rate that a command gave it, and by traffic (asked from
+ * the traffic model when somebody reads). An attribute that is written notes where the counter must
+ * have begun to give that value; so PortCounters and PortCountersExtended are cleared each on its
+ * own (IBA volume 1, 16.1.3.5 and 16.1.4.11), and a field of few bits stays full while the counter
+ * goes on.
+ */
+struct counter_rate {
+	uint64_t rate;		/* see meter_rate() */
+	monotime since;		/* it grows since then */
+	uint8_t port;		/* whose counter */
+	uint8_t counter;	/* enum sim_counter */
+};
+
+struct counters {
+	uint64_t *total;	/* CTR_KEPT a port */
+	uint64_t *start[VIEWS];	/* where each view begins, view_len() a port; NULL: never written */
+	struct counter_rate *rates;	/* nrates counters that grow on their own */
+	unsigned nrates;		/* of these */
+};
+
+static const struct {
+	const char *name;	/* for commands */
+	uint8_t counter;	/* enum sim_counter */
+} names[] = {
+	{ "symbol_errors", CTR_SYMBOL },
+	{ "link_recoveries", CTR_RECOVERY },
+	{ "link_downed", CTR_DOWNED },
+	{ "rcv_errors", CTR_RCV_ERRORS },
+	{ "rcv_remote_physical_errors", CTR_REMOTE_PHYSICAL },
+	{ "rcv_switch_relay_errors", CTR_SWITCH_RELAY },
+	{ "xmit_discards", CTR_XMIT_DISCARDS },
+	{ "xmit_constraint_errors", CTR_XMIT_CONSTRAINT },
+	{ "rcv_constraint_errors", CTR_RCV_CONSTRAINT },
+	{ "local_link_integrity_errors", CTR_LOCAL_INTEGRITY },
+	{ "buffer_overrun_errors", CTR_OVERRUN },
+	{ "vl15_dropped", CTR_VL15_DROPPED },
+	{ "xmit_data", CTR_XMIT_DATA },
+	{ "rcv_data", CTR_RCV_DATA },
+	{ "xmit_packets", CTR_XMIT_PKTS },
+	{ "rcv_packets", CTR_RCV_PKTS },
+	{ "xmit_wait", CTR_XMIT_WAIT },
+	{ "qp1_dropped", CTR_QP1_DROPPED },
+	{ "unicast_xmit_packets", CTR_UNI_XMIT },
+	{ "unicast_rcv_packets", CTR_UNI_RCV },
+	{ "multicast_xmit_packets", CTR_MULTI_XMIT },
+	{ "multicast_rcv_packets", CTR_MULTI_RCV },
+	{ "rcv_local_physical_errors", CTR_RCV_PHYSICAL },
+	{ "rcv_malformed_errors", CTR_RCV_MALFORMED },
+	{ "rcv_buffer_overrun_errors", CTR_RCV_OVERRUN },
+	{ "rcv_dlid_mapping_errors", CTR_RCV_DLID },
+	{ "rcv_vl_mapping_errors", CTR_RCV_VL },
+	{ "rcv_looping_errors", CTR_RCV_LOOPING },
+	{ "xmit_inactive_discards", CTR_DISCARD_INACTIVE },
+	{ "xmit_mtu_discards", CTR_DISCARD_MTU },
+	{ "xmit_lifetime_discards", CTR_DISCARD_LIFETIME },
+	{ "xmit_hoq_discards", CTR_DISCARD_HOQ },
+	{ "op_rcv_packets", CTR_OP_PKTS },
+	{ "op_rcv_data", CTR_OP_DATA },
+	{ "flow_xmit_packets", CTR_FLOW_XMIT },
+	{ "flow_rcv_packets", CTR_FLOW_RCV },
+};
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+static unsigned
+view_len(enum counter_view v)
+{
+	return v == VIEW_DETAIL ? CTR_ALL - CTR_SHARED : CTR_SHARED;
+}
+
+/* Where a view's start of a counter is. */
+static size_t
+start_at(enum counter_view v, unsigned port, unsigned counter)
+{
+	return (size_t)port * view_len(v) + counter - (v == VIEW_DETAIL ? CTR_SHARED : 0);
+}
+
+static struct counters *
+counters_of(struct model *m, uint32_t node)
+{
+	struct sim_node *n = &m->nodes[node];
+
+	if (!n->counters) {
+		n->counters = mem_zalloc(sizeof(*n->counters));
+		n->counters->total = mem_array((n->nports + 1u) * CTR_KEPT, sizeof(uint64_t));
+	}
+	return n->counters;
+}
+
+static uint64_t
+grown(const struct model *m, const struct counters *c, unsigned port, unsigned counter)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < c->nrates; i++)
+		if (c->rates[i].port == port && c->rates[i].counter == counter)
+			sum += meter_value(meter_grown(c->rates[i].rate,
+						       loop_now(m->loop) - c->rates[i].since));
+	return sum;
+}
+
+uint64_t
+counter_total(struct model *m, uint32_t node, unsigned port, unsigned counter)
+{
+	const struct counters *c = m->nodes[node].counters;
+	uint64_t sum = traffic_counter(m->traffic, node, port, counter);
+
+	if (c && counter < CTR_KEPT)
+		sum += c->total[port * CTR_KEPT + counter] + grown(m, c, port, counter);
+	return sum;
+}
+
+uint64_t
+counter_read(struct model *m, uint32_t node, unsigned port, enum counter_view v, unsigned counter)
+{
+	const struct counters *c = m->nodes[node].counters;
+	uint64_t start = c && c->start[v] ? c->start[v][start_at(v, port, counter)] : 0;
+
+	return counter_total(m, node, port, counter) - start;
+}
+
+void
+counter_write(struct model *m, uint32_t node, unsigned port, enum counter_view v, unsigned counter,
+	      uint64_t value)
+{
+	struct counters *c;
+
+	if (counter_read(m, node, port, v, counter) == value)
+		return;
+	c = counters_of(m, node);
+	if (!c->start[v])
+		c->start[v] = mem_array((m->nodes[node].nports + 1u) * view_len(v),
+					sizeof(uint64_t));
+	c->start[v][start_at(v, port, counter)] = counter_total(m, node, port, counter) - value;
+}
+
+void
+counter_add(struct model *m, uint32_t node, unsigned port, unsigned counter, uint64_t n)
+{
+	counters_of(m, node)->total[port * CTR_KEPT + counter] += n;
+}
+
+void
+counters_reset(struct model *m, uint32_t node)
+{
+	struct sim_node *n = &m->nodes[node];
+
+	traffic_look(m->traffic);
+	if (n->counters)
+		n->counters->nrates = 0;
+	for (unsigned v = 0; v < VIEWS; v++)
+		for (unsigned p = 0; p <= n->nports; p++)
+			for (unsigned i = 0; i < view_len(v); i++)
+				counter_write(m, node, p, v,
+					      v == VIEW_DETAIL ? CTR_SHARED + i : i, 0);
+}
+
+void
+counters_free(struct model *m, uint32_t node)
+{
+	struct counters *c = m->nodes[node].counters;
+
+	if (!c)
+		return;
+	for (unsigned v = 0; v < VIEWS; v++)
+		mem_free(c->start[v]);
+	mem_free(c->rates);
+	mem_free(c->total);
+	mem_free(c);
+	m->nodes[node].counters = NULL;
+}
+
+/* ---- By name ---- */
+
+const char *
+model_counter_name(unsigned i)
+{
+	return i < NAMES ? names[i].name : NULL;
+}
+
+/* The counter of a name, for a port that exists; or ERR_*. */
+static int
+find(const struct model *m, uint32_t node, unsigned port, const char *name, struct error *e)
+{
+	const char *words[NAMES + 1] = { NULL }, *near;
+
+	if (node >= m->net->nnodes || port > m->nodes[node].nports ||
+	    (!port && m->nodes[node].type != NODE_SWITCH))
+		return error_set(e, ERR_NOT_FOUND, "there is no port %u to count at", port);
+	for (size_t i = 0; i < NAMES; i++) {
+		words[i] = names[i].name;
+		if (!strcmp(names[i].name, name))
+			return names[i].counter;
+	}
+	if ((near = nearest_word(name, words)))
+		return error_set(e, ERR_NOT_FOUND,
+				 "no counter is called \"%.40s\"; is \"%s\" meant?", name, near);
+	return error_set(e, ERR_NOT_FOUND, "no counter is called \"%.40s\"", name);
+}
+
+int
+model_counter_get(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t *value,
+		  struct error *e)
+{
+	int counter = find(m, node, port, name, e);
+
+	if (counter < 0)
+		return counter;
+	traffic_look(m->traffic);
+	*value = counter_read(m, node, port, counter < CTR_SHARED ? VIEW_EXTENDED : VIEW_DETAIL,
+			      (unsigned)counter);
+	return 0;
+}
+
+int
+model_counter_set(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t value,
+		  struct error *e)
+{
+	int counter = find(m, node, port, name, e);
+
+	if (counter < 0)
+		return counter;
+	traffic_look(m->traffic);
+	if (counter >= CTR_SHARED) {
+		counter_write(m, node, port, VIEW_DETAIL, (unsigned)counter, value);
+		return 0;
+	}
+	counter_write(m, node, port, VIEW_PLAIN, (unsigned)counter, value);
+	counter_write(m, node, port, VIEW_EXTENDED, (unsigned)counter, value);
+	return 0;
+}
+
+int
+model_counter_add(struct model *m, uint32_t node, unsigned port, const char *name, uint64_t n,
+		  struct error *e)
+{
+	int counter = find(m, node, port, name, e);
+
+	if (counter < 0)
+		return counter;
+	counter_add(m, node, port, (unsigned)counter, n);
+	trap_counted(m, node, port, (unsigned)counter, n);
+	return 0;
+}
+
+int
+model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *name,
+		   double per_second, struct error *e)
+{
+	int counter = find(m, node, port, name, e);
+	struct counters *c;
+	unsigned i = 0;
+
+	if (counter < 0)
+		return counter;
+	if (!(per_second >= 0 && per_second <= MODEL_COUNTER_RATE_MAX))
+		return error_set(e, ERR_INVALID, "a counter grows by 0 to %g a second",
+				 MODEL_COUNTER_RATE_MAX);
+	c = counters_of(m, node);
+	/* What it has grown by so far stays. */
+	counter_add(m, node, port, (unsigned)counter, grown(m, c, port, (unsigned)counter));
+	while (i < c->nrates && (c->rates[i].port != port || c->rates[i].counter != counter))
+		i++;
+	if (i == c->nrates)
+		c->rates = mem_realloc(c->rates, ++c->nrates, sizeof(*c->rates));
+	c->rates[i] = (struct counter_rate){ meter_rate(per_second), loop_now(m->loop),
+					     (uint8_t)port, (uint8_t)counter };
+	if (per_second <= 0)
+		c->rates[i] = c->rates[--c->nrates];
+	return 0;
+}

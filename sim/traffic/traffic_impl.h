@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SIM_TRAFFIC_IMPL_H
+#define SIM_TRAFFIC_IMPL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sim/model/counters.h"
+#include "sim/model/model_impl.h"
+#include "sim/traffic/share.h"
+#include "sim/traffic/traffic.h"
+#include "sm/base/map.h"
+
+/* What the files of the traffic model share, and what the model asks of it. A link, here, is one
+ * direction of a cable: the port that sends, numbered by base[node] + port. */
+
+/* ---- For the model ---- */
+
+/* Whoever reads counters looks first, and then sees all of them as they are at that moment. NULL is
+ * allowed. */
+void
+traffic_look(struct traffic *t);
+/* What flows had added to a counter (enum sim_counter) when somebody last looked; t may be NULL. */
+uint64_t
+traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counter);
+/* Links or tables have changed. NULL is allowed. */
+void
+traffic_touched(struct traffic *t);
+
+/* ---- traffic_way.c: where flows go ---- */
+
+#define WAY_BROKEN UINT32_MAX
+
+struct way {
+	uint32_t outs;		/* of its steps: the links out of the first switch */
+	uint16_t mtu;		/* bytes, the least of its links; 0 without links */
+	uint8_t sl;		/* service level */
+};
+
+struct ways {
+	const struct model *m;		/* the fabric */
+	const uint32_t *base;		/* first link of each node, borrowed */
+	struct share_way *shares;	/* nways, where the steps of each are */
+	struct way *info;		/* nways */
+	struct share_step *steps;	/* nsteps */
+	uint8_t *lanes;			/* nsteps: VL on each link */
+	size_t nsteps, steps_size;	/* in use, allocated */
+	uint32_t nways, ways_size;	/* in use, allocated */
+	struct map known;		/* way by where it begins and ends */
+	uint32_t stamp;			/* of the walk under way */
+	uint32_t *seen;			/* by link: when a packet last came in there,
+					 * 2 * stamp on its way, + 1 arrived */
+	uint32_t *used;			/* by link: in which walk a packet went out there */
+	size_t *step_of;		/* by link: its step in that walk */
+	double *part;			/* by link: what came in there */
+	struct place *order;		/* norder places of the walk, last ones first */
+	uint32_t norder, order_size;	/* in use, allocated */
+};
+
+void
+ways_init(struct ways *w, const struct model *m, const uint32_t *base, uint32_t nlinks);
+void
+ways_free(struct ways *w);
+/* The way of data that came into a node by a port, on to a LID; WAY_BROKEN if some of it would not
+ * arrive. Pointers into `w` are good until the next call. */
+uint32_t
+ways_find(struct ways *w, uint32_t node, unsigned in, uint16_t dlid, unsigned sl);
+/* Data may leave a node by this port: the link is ACTIVE at both ends and the SL has a lane. */
+bool
+ways_open(const struct model *m, uint32_t node, unsigned in, unsigned out, unsigned sl);
+
+/* ---- traffic.c: the flows ---- */
+
+struct meter {
+	meter_sum sum;		/* what was counted up to `since` */
+	uint64_t rate;		/* at which it grows */
+};
+
+/* The meters of one kind, `per_port` for each port of the fabric. */
+struct meters {
+	struct meter *m;	/* all; NULL: nothing of the kind was ever counted */
+	unsigned per_port;	/* how many */
+};
+
+struct pattern {
+	int id;			/* for people */
+	struct traffic_spec spec;	/* as it was asked for */
+	uint64_t flows, broken;	/* that it is made of, and those without a path */
+	double offered, delivered;	/* bytes a second */
+};
+
+/* A cabled end port of a host. */
+struct end {
+	uint32_t node;		/* the channel adapter */
+	uint8_t port;		/* its port */
+	uint16_t rail;		/* which of its host's end ports it is, from 0 */
+};
+
+/* What a flow is beside its share. */
+struct flow_info {
+	struct end src, dst;	/* its ends */
+	uint32_t pattern;	/* index */
+};
+
+/* What a link carries. */
+struct load {
+	double capacity, offered, carried;	/* bytes a second */
+	double packets;		/* a second */
+};
+
+struct traffic {
+	struct model *m;		/* the fabric */
+	uint32_t *base;			/* first link of each node */
+	uint32_t nlinks;		/* ports of all nodes, with port 0 */
+	struct pattern *patterns;	/* npatterns that run */
+	uint32_t npatterns;		/* how many */
+	int last_id;			/* given to a pattern */
+	struct share_flow *flows;	/* nflows with a path, then nbroken without */
+	struct flow_info *info;		/* the same of each */
+	uint32_t nflows, nbroken;	/* of the flows */
+	uint32_t flows_size;		/* allocated */
+	struct load *loads;		/* by link; NULL before the first pattern */
+	struct meters all;		/* METERS a port */
+	struct meters by_sl[16];	/* XMIT_DATA and RCV_DATA a port */
+	struct meters by_vl[16];	/* waiting, 1 a port */
+	monotime since;			/* all meters grow from here on */
+	monotime looked;		/* when somebody last looked at counters */
+	monotime changed;		/* first change that the rates do not know of */
+	monotime patience;		/* until they shall */
+	bool stale;			/* there is such a change */
+	struct loop_timer *timer;	/* until they shall */
+};
+
+/* ---- traffic_load.c: what links carry, and what counters make of it ---- */
+
+/* Links can carry so much, and carry nothing. Returns the former; the caller frees it. */
+double *
+loads_start(struct traffic *t);
+/* Flows have their ways and rates: what links carry, and at what rate counters grow. */
+void
+loads_set(struct traffic *t, const struct ways *w);
+/* Counters grow up to a moment, and then no more. */
+void
+loads_fold(struct traffic *t, monotime until);
+/* The share of its time that a link has data and waits for credits. */
+double
+load_waiting(const struct load *l);
+/* What a port's link can carry, bytes a second. */
+double
+port_capacity(const struct sim_port *p);
+
+#endif
