@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What sim/serve/server.c and the preload library (sim/preload) say to each other. Freestanding: both
- * sides include it, and it includes nothing but <stdint.h>.
+ * What sim/serve/server.c and the preload library (sim/preload) say to each other. Freestanding:
+ * both sides include it, and it includes nothing but <stdint.h>.
  *
  * The server listens on a SOCK_SEQPACKET socket. One connection is one thing: a question, an open
  * umad file, a held issm file, or a control session. It begins with a struct attach_request; each

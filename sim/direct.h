@@ -8,7 +8,7 @@
 
 /*
  * The transport of port.h over a simulated fabric in this process, by agents of a simulated kernel
- * (sim/kernel/kernel.h) that are the same as the umad transport's: the two classes of SMPs, and subnet
+ * (kernel/kernel.h) that are the same as the umad transport's: the two classes of SMPs, and subnet
  * administration with RMPP. The port belongs to the caller, who closes it before the model is
  * freed; `ev` is copied. The state is told from the loop, at first and whenever the port's cable
  * comes or goes. As the kernel does it, the upper half of a request's TID is not the sender's, a

@@ -56,7 +56,7 @@ sim_free(struct sim *s);	/* NULL is allowed */
 void
 sim_log(struct sim *s, void (*fn)(void *arg, const char *line), void *arg);
 
-/* Record every MAD from now on, as text or as pcap (sim/control/capture.h), in place of what was recorded
+/* Record every MAD from now on, as text or as pcap (capture.h), in place of what was recorded
  * before; and end that, which sim_free() does too. */
 int
 sim_capture(struct sim *s, const char *path, bool text, struct error *e);

@@ -6,7 +6,7 @@
 #include "sim/attach.h"
 #include "sm/base/error.h"
 
-/* The other end of sim/serve/server.c's socket, as the commands of weftsim need it: one question, or a
+/* The other end of serve/server.c's socket, as the commands of weftsim need it: one question, or a
  * control session. Blocking, with a time limit. Private to the program. */
 
 /* Connect and ask; the reply may be an error of the server's, in its status and text. The
