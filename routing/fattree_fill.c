@@ -64,7 +64,7 @@ find_wants(const struct tree_row *row, uint32_t width, struct digest *d)
 	for (uint32_t i = 0; i < width; i++) {
 		uint8_t x = down[i], y = any[i];
 
-		want_down[i] = x != TREE_FAR && x ? (uint8_t)(x - 1) : NO_COST;
+		want_down[i] = y != TREE_FAR && y ? (uint8_t)(y - 1) : NO_COST;
 		want_up[i] = x == TREE_FAR && y != TREE_FAR ? (uint8_t)(y - 1) : NO_COST;
 	}
 }
@@ -155,10 +155,11 @@ is_way(const struct fattree_view *view, uint32_t v, uint32_t to, uint32_t home)
 {
 	const struct tree_row *here = view->costs->row[v], *there = view->costs->row[to];
 
-	if (here->down[home] != TREE_FAR)
-		return !tree_up(view->rank, v, to) && there->down[home] + 1u == here->down[home];
-	return tree_up(view->rank, v, to) && here->any[home] != TREE_FAR &&
-		there->any[home] + 1u == here->any[home];
+	if (here->any[home] == TREE_FAR)
+		return false;
+	if (!tree_up(view->rank, v, to))
+		return there->down[home] + 1u == here->any[home];
+	return here->down[home] == TREE_FAR && there->any[home] + 1u == here->any[home];
 }
 
 void

@@ -81,12 +81,12 @@ tree_upwards(const struct tree *t, const uint16_t *rank);
 
 /*
  * Costs: links on the shortest way from each vertex to each (home) vertex that climbs and then
- * descends. A switch that can get there by going down alone must, and has that way's cost.
+ * descends. A switch that others above send to must go down, and has that way's cost.
  */
 struct tree_row {
 	uint32_t refs;		/* atomic; rows are shared where nothing changed */
 	uint8_t *any;		/* by home: the cost, TREE_FAR */
-	uint8_t down[];		/* by home: cost by going down alone, TREE_FAR */
+	uint8_t down[];		/* by home: the cost if it goes down, else TREE_FAR */
 };
 
 struct tree_costs {
@@ -94,6 +94,7 @@ struct tree_costs {
 	uint32_t n;		/* rows */
 	uint32_t width;		/* entries of each half of a row, a multiple of TREE_STRIP */
 	struct tree_row **row;	/* by vertex */
+	uint8_t *odd;		/* by home: 1: somebody climbs who has a way down, or must not */
 };
 
 #define TREE_STRIP 64u		/* costs that are summed at a time */
@@ -105,8 +106,8 @@ tree_costs_new(const struct tree *t, const struct tree_state *s, const uint32_t 
 	       uint32_t ncolumns, unsigned threads);
 /*
  * From costs to those of another state with the same order. A home's costs can only have changed
- * where the cost of a vertex whose links changed (touched[]) does not follow from its neighbours'
- * any more: such homes are marked in changed[].
+ * where it is odd, or where the cost of a vertex whose links changed (touched[]) does not follow
+ * from its neighbours' any more: such homes are marked in changed[].
  */
 void
 tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree_costs *old,

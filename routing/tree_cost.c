@@ -6,11 +6,26 @@
 
 /*
  * Costs of all ways. A sweep from the bottom of the order to its top adds up what can be reached by
- * going down alone, a second one downwards what can be reached by climbing first. Each link takes a
+ * going down alone, a second one downwards what can be reached by climbing first.
+ *
+ * Tables know the destination only, so whoever gets packets from above must send them down. A
+ * switch that has a way down may climb all the same if that is shorter and nobody above sends to
+ * it: this matters where a root is ranked below one of its children, which then has a way down to
+ * everybody. If both are as long it may do both. It is assumed of all switches, then proved home by
+ * home; homes where it fails are stricter. On whole trees nobody has such a choice.
+ *
+ * Each link takes a
  * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on
  * each other: threads take strips of columns, as wide as a cache holds for all rows.
  */
 #define STRIPS 8u	/* that a thread does together */
+
+/* Who must go down to a home, of those who could. */
+enum strict {
+	TIES_CLIMB,	/* where that is shorter than to climb */
+	TIES_DOWN,	/* and where it is as long */
+	ALL_DOWN,	/* all */
+};
 
 struct sweep {
 	const struct tree *t;		/* the tree */
@@ -49,38 +64,55 @@ relax(uint8_t *restrict to, const uint8_t *restrict from, uint32_t len)
 	}
 }
 
-/* Who can get there by going down alone does. */
-static void
-prefer_down(uint8_t *restrict any, const uint8_t *restrict down, uint32_t len)
-{
-	for (uint32_t i = 0; i < len; i++)
-		any[i] = down[i] != TREE_FAR ? down[i] : any[i];
-}
-
 static bool
 works(const struct sweep *w, uint32_t g)
 {
 	return !w->s || w->s->nup[g];
 }
 
+/* Costs by going down alone. */
 static void
-sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
+sweep_down(const struct sweep *w, uint32_t at, uint32_t len)
 {
 	const struct tree *t = w->t;
 	struct tree_row **row = w->c->row;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t v = w->upwards[i], home;
+		uint32_t v = w->upwards[i], home = w->column ? w->column[v] : v;
 		uint8_t *down = row[v]->down + at;
 
 		memset(down, TREE_FAR, len);
-		home = w->column ? w->column[v] : v;
 		if (home >= at && home < at + len)
 			down[home - at] = 0;
 		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
 			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
 				relax(down, row[t->groups[g].to]->down + at, len);
 	}
+}
+
+/* any[] holds the costs by climbing first. Who goes down then, and who does not count as going down;
+ * marks homes where somebody does not who could. */
+static void
+decide(uint8_t *restrict any, uint8_t *restrict down, const uint8_t *restrict strict,
+       uint8_t *restrict odd, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		uint8_t could = down[i] != TREE_FAR;
+		uint8_t does = could & ((strict[i] == ALL_DOWN) | (down[i] < any[i]) |
+					((strict[i] == TIES_DOWN) & (down[i] == any[i])));
+
+		odd[i] |= (uint8_t)(could & !does);
+		any[i] = does | (down[i] < any[i]) ? down[i] : any[i];
+		down[i] = does ? down[i] : TREE_FAR;
+	}
+}
+
+static void
+sweep_any(const struct sweep *w, uint32_t at, uint32_t len, const uint8_t *strict)
+{
+	const struct tree *t = w->t;
+	struct tree_row **row = w->c->row;
+
 	for (uint32_t i = t->n; i-- > 0;) {
 		uint32_t v = w->upwards[i];
 		uint8_t *any = row[v]->any + at;
@@ -89,8 +121,45 @@ sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
 		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
 			if (works(w, g) && tree_up(w->rank, v, t->groups[g].to))
 				relax(any, row[t->groups[g].to]->any + at, len);
-		prefer_down(any, row[v]->down + at, len);
+		decide(any, row[v]->down + at, strict, w->c->odd + at, len);
 	}
+}
+
+/* False if somebody counts on a way down by one who climbs: such homes are made stricter. */
+static bool
+settled(const struct sweep *w, uint32_t at, uint32_t len, uint8_t *strict)
+{
+	uint8_t fresh[STRIPS * TREE_STRIP], bad[STRIPS * TREE_STRIP] = { 0 };
+	const struct tree *t = w->t;
+	struct tree_row **row = w->c->row;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint32_t v = w->upwards[i], home = w->column ? w->column[v] : v;
+		const uint8_t *down = row[v]->down + at;
+
+		memset(fresh, TREE_FAR, len);
+		if (home >= at && home < at + len)
+			fresh[home - at] = 0;
+		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
+				relax(fresh, row[t->groups[g].to]->down + at, len);
+		for (uint32_t k = 0; k < len; k++)
+			bad[k] |= (uint8_t)((down[k] != TREE_FAR) & (fresh[k] != down[k]));
+	}
+	for (uint32_t k = 0; k < len; k++)
+		strict[k] = (uint8_t)(strict[k] + bad[k]);
+	return !memchr(bad, 1, len);
+}
+
+static void
+sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
+{
+	uint8_t strict[STRIPS * TREE_STRIP] = { TIES_CLIMB };
+
+	do {
+		sweep_down(w, at, len);
+		sweep_any(w, at, len, strict);
+	} while (memchr(w->c->odd + at, 1, len) && !settled(w, at, len, strict));
 }
 
 static void
@@ -112,6 +181,7 @@ costs_new(uint32_t vertices, uint32_t homes)
 	c->n = vertices;
 	c->width = (homes + TREE_STRIP - 1) / TREE_STRIP * TREE_STRIP;
 	c->row = mem_array(vertices, sizeof(struct tree_row *));
+	c->odd = mem_array(c->width, 1);
 	return c;
 }
 
@@ -153,10 +223,14 @@ mark_columns(const struct sweep *w, uint32_t v, struct tree_row *fresh, uint8_t 
 		else
 			relax(fresh->down, row->down, c->width);
 	}
-	prefer_down(fresh->any, fresh->down, c->width);
-	for (uint32_t i = 0; i < t->n; i++)
-		changed[i] |= (uint8_t)((fresh->down[i] != old->down[i]) |
-					(fresh->any[i] != old->any[i]));
+	for (uint32_t i = 0; i < t->n; i++) {
+		uint8_t down = fresh->down[i], up = fresh->any[i];
+
+		/* Who climbs in spite of a way down makes the home odd. */
+		changed[i] |= (uint8_t)((down != old->down[i]) |
+					((down < up ? down : up) != old->any[i]) |
+					((down != TREE_FAR) & (up <= down)));
+	}
 }
 
 void
@@ -166,6 +240,8 @@ tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree
 	struct sweep w = { .t = t, .s = s, .rank = s->rank, .c = old };
 	struct tree_row *fresh = row_new(old->width);
 
+	for (uint32_t i = 0; i < t->n; i++)
+		changed[i] |= old->odd[i];
 	for (uint32_t v = 0; v < t->n; v++)
 		if (touched[v])
 			mark_columns(&w, v, fresh, changed);
@@ -177,6 +253,8 @@ tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhom
 {
 	struct tree_costs *picked = costs_new(c->n, nhomes);
 
+	for (uint32_t i = 0; i < nhomes; i++)
+		picked->odd[i] = c->odd[homes[i]];
 	for (uint32_t v = 0; v < c->n; v++) {
 		struct tree_row *row = picked->row[v] = row_new(picked->width);
 
@@ -196,6 +274,9 @@ tree_costs_patch(const struct tree *t, const struct tree_costs *old,
 {
 	struct tree_costs *c = costs_new(t->n, t->n);
 
+	memcpy(c->odd, old->odd, c->width);
+	for (uint32_t i = 0; i < nhomes; i++)
+		c->odd[homes[i]] = columns->odd[i];
 	for (uint32_t v = 0; v < t->n; v++) {
 		const struct tree_row *new = columns->row[v], *was = old->row[v];
 		uint8_t *diff = &differs[(size_t)v * nhomes], any = 0;
@@ -235,5 +316,6 @@ tree_costs_unref(struct tree_costs *c)
 	for (uint32_t v = 0; v < c->n; v++)
 		row_unref(c->row[v]);
 	mem_free(c->row);
+	mem_free(c->odd);
 	mem_free(c);
 }
