@@ -213,11 +213,14 @@ fattree_choose(const struct fattree *ft, uint32_t v, uint32_t lid,
 	if (!live->len)
 		return LFT_NO_PORT;
 	if (nominal->len) {
-		uint32_t link = nominal->link[q % nominal->len];
+		uint32_t slot = q % nominal->len;
 
-		if (still_good(ft, link, live))
-			return ft->t->out[link];
+		if (still_good(ft, nominal->link[slot], live))
+			return ft->t->out[nominal->link[slot]];
 		q /= nominal->len;
+		/* Neighbours whose ways are lost too differ in nothing but their slot. */
+		while (slot-- > 0)
+			q += !still_good(ft, nominal->link[slot], live);
 	}
 	return ft->t->out[live->link[q % live->len]];
 }
