@@ -17,8 +17,8 @@
  *
  * When something is lost, the choice is made for the fabric as it should be, and stays where its
  * cable works and still lies on a shortest way. Where not, the digit behind it chooses among what
- * is left, so that the destinations of a lost cable spread over all others. When much is lost, the
- * choice is made for the fabric as it is, everywhere (`full`).
+ * is left, so that the destinations of a lost cable spread over all others. When that is
+ * asked for (`full`), the choice is made for the fabric as it is, everywhere.
  */
 #define NO_COST (TREE_LONGEST + 2)	/* nobody has it */
 
@@ -142,6 +142,7 @@ order_links(const struct fattree *ft, const struct fattree_view *view, struct fa
 			while (seen[i] < g->len && view->up && !view->up[g->link + seen[i]])
 				seen[i]++;
 			if (seen[i] < g->len) {
+				w->of[w->len] = (uint8_t)i;
 				w->link[w->len++] = g->link + seen[i]++;
 				left++;
 			}
@@ -189,40 +190,31 @@ find_above(const struct fattree *ft, const struct fattree_view *view, uint32_t v
 	order_links(ft, view, w);
 }
 
-/* Does a link lead a way that is one now? */
-static bool
-still_good(const struct fattree *ft, uint32_t link, const struct fattree_ways *live)
+void
+fattree_find_choice(const struct fattree *ft, const struct fattree_ways *nominal,
+		    const struct fattree_ways *live, struct fattree_choice *c)
 {
-	if (!ft->s.up[link])
-		return false;
-	for (uint32_t i = 0; i < live->ngroups; i++) {
-		const struct tree_group *g = &ft->t->groups[live->group[i]];
+	const struct tree *t = ft->t;
+	uint32_t at = 0, lost = 0;
 
-		if (link >= g->link && link < g->link + g->len)
-			return true;
+	/* Groups stand in one order in both. */
+	c->slots = nominal->len;
+	for (uint32_t i = 0; i < nominal->ngroups; i++) {
+		while (at < live->ngroups && live->group[at] < nominal->group[i])
+			at++;
+		c->good[i] = at < live->ngroups && live->group[at] == nominal->group[i];
 	}
-	return false;
-}
+	for (uint32_t slot = 0; slot < nominal->len; slot++) {
+		uint32_t link = nominal->link[slot];
+		bool good = ft->s.up[link] && c->good[nominal->of[slot]];
 
-uint8_t
-fattree_choose(const struct fattree *ft, uint32_t v, uint32_t lid,
-	       const struct fattree_ways *nominal, const struct fattree_ways *live)
-{
-	uint32_t q = ft->numbers->number[lid] / ft->t->divider[v];
-
-	if (!live->len)
-		return LFT_NO_PORT;
-	if (nominal->len) {
-		uint32_t slot = q % nominal->len;
-
-		if (still_good(ft, nominal->link[slot], live))
-			return ft->t->out[nominal->link[slot]];
-		q /= nominal->len;
-		/* Neighbours whose ways are lost too differ in nothing but their slot. */
-		while (slot-- > 0)
-			q += !still_good(ft, nominal->link[slot], live);
+		c->out[slot] = good && live->len ? t->out[link] : LFT_NO_PORT;
+		c->lost[slot] = (uint8_t)lost;
+		lost += !good;
 	}
-	return ft->t->out[live->link[q % live->len]];
+	c->left = live->len;
+	for (uint32_t i = 0; i < live->len; i++)
+		c->other[i] = t->out[live->link[i]];
 }
 
 /* Entries of all LIDs of one home. */
@@ -231,12 +223,14 @@ fill_home(const struct fattree *ft, uint32_t v, uint32_t home, const struct fatt
 	  const struct fattree_ways *live, uint8_t *port)
 {
 	const struct tree_numbers *n = ft->numbers;
+	struct fattree_choice c;
 
+	fattree_find_choice(ft, nominal, live, &c);
 	for (uint32_t i = n->first[home]; i < n->first[home + 1]; i++)
 		for (uint32_t k = 0; k < n->runs[i].len; k++) {
 			uint32_t lid = n->runs[i].lid + k;
 
-			port[lid] = fattree_choose(ft, v, lid, nominal, live);
+			port[lid] = fattree_choose(&c, n->number[lid] / ft->t->divider[v]);
 		}
 }
 

@@ -30,8 +30,7 @@ struct fattree {
 	struct tree_state s;			/* as it is */
 	struct tree_costs *nominal;		/* costs as they should be */
 	struct tree_costs *live;		/* costs as they are */
-	bool full;				/* route for what is there only */
-	bool forced;				/* because that was asked for */
+	bool full;				/* as asked for: route for what is there only */
 	char roots[400];			/* for people: where the order begins; "" */
 	bool no_tree;				/* hosts hang everywhere: balance instead */
 	unsigned threads;			/* resolved number */
@@ -46,8 +45,19 @@ struct fattree {
 struct fattree_ways {
 	uint32_t len;			/* links */
 	uint32_t link[UINT8_MAX + 1];	/* they, in order of choice */
+	uint8_t of[UINT8_MAX + 1];	/* by place there: the group's place in group[] */
 	uint32_t ngroups;		/* groups that they belong to */
-	uint32_t group[UINT8_MAX + 1];	/* those */
+	uint32_t group[UINT8_MAX + 1];	/* those, in rising order */
+};
+
+/* What a number leads to at a vertex, for one home. */
+struct fattree_choice {
+	uint32_t slots;			/* nominal ways; 0: there are none to keep to */
+	uint8_t out[UINT8_MAX + 1];	/* by slot: its port, LFT_NO_PORT: it is no way now */
+	uint8_t lost[UINT8_MAX + 1];	/* by slot: such before it */
+	uint32_t left;			/* ways that there are */
+	uint8_t other[UINT8_MAX + 1];	/* their ports */
+	bool good[UINT8_MAX + 1];	/* scratch */
 };
 
 /* Of the costs of one home: by vertex. */
@@ -64,7 +74,6 @@ struct fattree_memo {
 	struct tree_costs *nominal;	/* likewise */
 	struct tree_costs *live;	/* likewise */
 	bool full;			/* likewise */
-	bool forced;			/* likewise */
 	uint8_t *node_class;		/* as it was configured; NULL */
 	char roots[400];		/* as in struct fattree */
 };
@@ -87,7 +96,7 @@ fattree_memo_fits(const struct engine_input *in, struct fattree_changes *c);
 /* Fill ft->rows and what belongs to it from the last run; false if it cannot be done so. */
 bool
 fattree_repair(struct fattree *ft);
-/* Sets ft->full and ft->forced. */
+/* Sets ft->full: it stays from when it is asked for until nothing is lost any more. */
 void
 fattree_decide(struct fattree *ft);
 
@@ -130,9 +139,23 @@ fattree_describe(struct fattree *ft, const struct ranks *r, char *note, size_t s
 void
 fattree_find_ways(const struct fattree *ft, const struct fattree_view *view, uint32_t v,
 		  uint32_t home, struct fattree_ways *w);
-/* The entry for one LID. */
-uint8_t
-fattree_choose(const struct fattree *ft, uint32_t v, uint32_t lid,
-	       const struct fattree_ways *nominal, const struct fattree_ways *live);
+/* From the ways that should be (none: only those that are count) and those that are. */
+void
+fattree_find_choice(const struct fattree *ft, const struct fattree_ways *nominal,
+		    const struct fattree_ways *live, struct fattree_choice *c);
+
+/* The entry for a number without the digits that were used up below. */
+static inline uint8_t
+fattree_choose(const struct fattree_choice *c, uint32_t q)
+{
+	uint32_t slot = c->slots ? q % c->slots : 0;
+
+	if (!c->left)
+		return LFT_NO_PORT;
+	if (c->slots && c->out[slot] != LFT_NO_PORT)
+		return c->out[slot];
+	/* Neighbours whose ways are lost too differ in nothing but their slot. */
+	return c->other[(c->slots ? q / c->slots + c->lost[slot] : q) % c->left];
+}
 
 #endif

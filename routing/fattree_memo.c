@@ -64,7 +64,6 @@ fattree_memo_make(struct fattree *ft)
 	memo->s = ft->s;
 	ft->s = (struct tree_state){ 0 };
 	memo->full = ft->full;
-	memo->forced = ft->forced;
 	memcpy(memo->roots, ft->roots, sizeof(memo->roots));
 	if (o && o->node_class) {
 		memo->node_class = mem_array(ft->in->fabric->nnodes, 1);

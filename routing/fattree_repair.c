@@ -175,6 +175,7 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 	const struct tree_numbers *n = ft->numbers;
 	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
 	struct fattree_ways should = { 0 }, is;
+	struct fattree_choice choice;
 	struct plan_row *copy;
 
 	nominal.costs = r->nominal;
@@ -182,10 +183,12 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 	if (!ft->full)
 		fattree_find_ways(ft, &nominal, v, i, &should);
 	fattree_find_ways(ft, &live, v, i, &is);
+	fattree_find_choice(ft, &should, &is, &choice);
 	for (uint32_t k = n->first[r->homes[i]]; k < n->first[r->homes[i] + 1]; k++)
 		for (uint32_t lid = n->runs[k].lid; lid < n->runs[k].lid + (uint32_t)n->runs[k].len;
 		     lid++) {
-			uint8_t out = fattree_choose(ft, v, lid, &should, &is);
+			uint8_t out = fattree_choose(&choice,
+						     n->number[lid] / ft->t->divider[v]);
 
 			if (out == (*row)->port[lid])
 				continue;

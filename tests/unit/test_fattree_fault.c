@@ -312,40 +312,38 @@ test_one_cable(void **state)
 	fabric_unref(f);
 }
 
-/* Above one cable in a hundred tables are made for what is left, until half of that. */
+/* Tables for what is left, when asked for: they stay until nothing is lost. */
 static void
 test_full(void **state)
 {
-	struct fabric *f = help_generate("ft3 10", false, 1);	/* 500 cables */
+	struct fabric *f = help_generate("ft3 6", false, 1);
 	struct plan_lids *lids = help_lids(f, 0);
-	uint32_t lost[6];
+	struct plan *whole, *p[5];
 	uint64_t seed = 3;
 	struct tree_fault t;
-	struct plan *last = NULL, *p;
+	uint32_t lost;
 
 	(void)state;
 	fault_init(&t, f);
-	for (unsigned i = 0; i < 12; i++) {
-		unsigned k = i < 6 ? i : 11 - i;
-
-		if (i < 6)
-			lost[k] = draw_cable(f, &seed);
-		fault_cable(&t, lost[k], i < 6);
-		p = route(&t, lids, last, false);
-		/* 6 lost: more than 1 %; 3: still more than 0.5 %. */
-		assert_int_equal(is_full(p), i >= 5 && i < 9);
-		plan_unref(last);
-		last = p;
-	}
-	fault_cable(&t, lost[0], true);
-	p = route(&t, lids, last, true);
-	assert_true(is_full(p));
-	plan_unref(last);
-	last = p;
-	p = route(&t, lids, last, false);
-	assert_true(is_full(p));		/* asked for: it stays while something is lost */
-	plan_unref(last);
-	plan_unref(p);
+	whole = route(&t, lids, NULL, true);
+	lost = draw_cable(f, &seed);
+	fault_cable(&t, lost, true);
+	p[0] = route(&t, lids, whole, false);
+	p[1] = route(&t, lids, p[0], true);
+	p[2] = route(&t, lids, p[1], false);
+	fault_cable(&t, lost, false);
+	p[3] = route(&t, lids, p[2], false);
+	fault_cable(&t, lost, true);
+	p[4] = route(&t, lids, p[3], false);
+	assert_false(is_full(whole) || is_full(p[0]) || is_full(p[3]) || is_full(p[4]));
+	assert_true(is_full(p[1]) && is_full(p[2]));
+	assert_int_equal(count_moved(p[1], p[2]), 0);
+	assert_int_equal(count_moved(whole, p[3]), 0);
+	assert_int_equal(count_moved(p[0], p[4]), 0);
+	assert_true(count_moved(whole, p[1]) > count_moved(whole, p[0]));
+	for (unsigned i = 0; i < 5; i++)
+		plan_unref(p[i]);
+	plan_unref(whole);
 	fault_free(&t);
 	plan_lids_unref(lids);
 	fabric_unref(f);
