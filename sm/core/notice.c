@@ -69,6 +69,8 @@ trap_link_state(struct subnet *s, const struct notice *n)
 	log_limited(&s->limit_trap, LOG_L_INFO, "trap 128: a link of %s changed",
 		    device_text(text, d, s->env.names));
 	subnet_want_device(s, d->guid);
+	if (s->stage == SUBNET_PUSH && d->info.node_type == NODE_SWITCH)
+		push_link_changed(s, d);
 }
 
 static void

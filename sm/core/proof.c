@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The second proof. What a repair changed was proved before it was written, on top of what the proof
- * before had found (check_prove()). When nothing else is to be done the tables that run are proved
- * once more by a worker, from nothing. Both must have found the same; if not, one of them is wrong,
- * and nothing that was built on either is trusted: the fabric is routed from nothing.
+ * The second proof. What a repair changed was proved before it was written, going on from what the
+ * proof before had found (check_prove()). When nothing else is to be done the tables that run are
+ * proved once more by a worker, from nothing. Both must have found the same; if not, one of them is
+ * wrong, and nothing that was built on either is trusted: the fabric is routed from nothing.
  */
 #include "sm/core/subnet_i.h"
 

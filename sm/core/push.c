@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOOKED 1	/* cookie of a PortInfo that was asked for after a trap */
+
 static void
 push_step_start(struct subnet *s, enum push_step step);
 
@@ -203,6 +205,22 @@ reread_next(struct device *d, struct transact_request *r, unsigned *port)
 	return true;
 }
 
+/* Read ports that a trap was about, whatever step this is. */
+static bool
+look_next(struct device *d, struct transact_request *r, unsigned *port)
+{
+	int n = bits_pop(&d->look);
+
+	if (n < 0)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_PORT_INFO;
+	r->attr_mod = live_port_modifier(d, (unsigned)n);
+	r->cookie = LOOKED;
+	*port = (unsigned)n;
+	return true;
+}
+
 static bool
 pkeys_next(struct device *d, struct transact_request *r, unsigned *port)
 {
@@ -224,6 +242,8 @@ static bool
 step_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
 {
 	*port = d == s->topo.own ? s->topo.own_port : 0;
+	if (look_next(d, r, port))
+		return true;
 	switch (s->push.step) {
 	case PUSH_READ_TABLES:
 		return push_read_next(d, r);
@@ -335,6 +355,53 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 	}
 }
 
+/* Its cable is gone: nothing more is sent across it. What else may have changed is left to the sweep
+ * that follows. */
+static void
+port_looked(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	struct live_port *p = &d->ports[n];
+	struct portinfo got;
+
+	if (n > d->info.num_ports || !p->peer)
+		return;
+	portinfo_decode(&got, res->data);
+	if (got.state >= PORT_INIT)
+		return;
+	p->info = got;
+	subnet_want_device(s, d->guid);
+	subnet_want_device(s, p->peer->guid);
+	topo_unlink(&s->topo, p);
+	s->want_route = true;
+}
+
+void
+push_link_changed(struct subnet *s, struct device *d)
+{
+	struct device *at = s->topo.own, *before = NULL;
+	unsigned out = 0;
+
+	if (s->push.step == PUSH_DONE || d->silent || d->push_failed)
+		return;
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		if (d->ports[n].peer)
+			bits_set(&d->look, n);
+	transact_ready(s->transact, &d->agent.target);
+	/* Perhaps it is the cable over which it would be asked. */
+	for (unsigned i = 1; at && at != d && i <= d->hops; i++) {
+		before = at;
+		out = d->path[i];
+		at = out <= at->info.num_ports ? at->ports[out].peer : NULL;
+	}
+	if (at != d)
+		return;
+	if (!before || before->info.node_type != NODE_SWITCH || !before->ports[out].peer)
+		return;
+	bits_set(&before->look, out);
+	transact_ready(s->transact, &before->agent.target);
+}
+
 static void
 switch_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
 {
@@ -394,7 +461,9 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 
 	switch (res->attr_id) {
 	case ATTR_PORT_INFO:
-		if (res->method == MAD_SET)
+		if (res->method == MAD_GET && res->cookie == LOOKED)
+			port_looked(s, d, res);
+		else if (res->method == MAD_SET)
 			port_info_set(s, d, res);
 		else
 			port_info_get(s, d, res);
@@ -501,6 +570,8 @@ start_device(struct subnet *s, struct device *d)
 	static const struct bits256 none;
 
 	d->config = d->activate = d->pkey_set = none;
+	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
+		d->look = none;
 	d->push_switch_info = d->switch_info_sent = false;
 	push_table_abandon(d);
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)

@@ -443,6 +443,9 @@ void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 push_idle(struct subnet *s);
+/* A trap told of a link of this switch: cables that went carry no more requests. */
+void
+push_link_changed(struct subnet *s, struct device *d);
 /* Timer: the packets of the old tables have left the fabric. */
 void
 push_drain_waited(void *subnet);

@@ -143,6 +143,7 @@ struct device {
 	struct bits256 config;		/* ports to compare and configure */
 	struct bits256 activate;	/* ports to bring to ACTIVE */
 	struct bits256 recheck;		/* ports that were down: read again after the clear */
+	struct bits256 look;		/* ports whose cable may be gone, by a trap */
 	struct bits256 pkey_set;	/* CA ports whose first P_Key block is written */
 };
 

@@ -293,10 +293,14 @@ start_request(struct transact *t, struct transact_target *target, const struct t
 	new_try(t, s, s->started);
 }
 
+/* A few strays take their places among the slots, so that nothing is sent only to be refused. */
 static bool
 has_room(const struct transact *t)
 {
+	unsigned strays = t->strays < SLOT_MAX / 2 ? t->strays : 0;
+
 	return !t->refused && t->outstanding < t->o.window_max &&
+	       t->outstanding + strays < SLOT_MAX &&
 	       t->outstanding - t->exempt < t->window.limit;
 }
 

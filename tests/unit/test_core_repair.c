@@ -205,8 +205,65 @@ by_light_sweep(void **state)
 	end(sm, t);
 }
 
-/* A second proof follows a repair, from nothing. If it finds something else than the first one, that
- * is told, and the fabric is routed from nothing. */
+/* The second cable to lose, when the first block goes out. */
+struct second {
+	struct bed *bed;	/* whose */
+	uint32_t node;		/* at one end */
+	unsigned port;		/* of it */
+	unsigned blocks;	/* to wait for; 0: it was lost */
+};
+
+static void
+lose_second(void *arg, const struct smp *smp, bool in)
+{
+	struct second *c = arg;
+
+	if (in || smp->h.method != MAD_SET || smp->h.attr_id != ATTR_LINEAR_FDB || !c->blocks ||
+	    --c->blocks)
+		return;
+	model_link_set(c->bed->m, c->node, c->port, false);
+}
+
+/* A cable that goes while tables are written: what was sent across it is sent again. */
+static void
+while_programming(void **state)
+{
+	static const char *const ends[][2] = {
+		{ "L0_0", "A0_1" }, { "A0_1", "C5" }, { "A1_1", "L1_0" }, { "A2_0", "C0" },
+	};
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed *b = sm->bed;
+	uint32_t leaf = bed_node(b, "L5_1");
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		struct second c = { .bed = b, .node = bed_node(b, ends[i][0]), .blocks = 3 };
+		const struct transact_counters *n = transact_counters(sm->s->transact);
+		uint64_t timed_out = n->timed_out;
+		monotime start = loop_now(b->loop);
+
+		c.port = port_to(b, c.node, bed_node(b, ends[i][1]));
+		t->saw = lose_second;
+		t->arg = &c;
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A5_2")), false);
+		while (c.blocks || !bed_good(sm)) {
+			bed_wait(b, MSEC(1));
+			assert_true(loop_now(b->loop) - start < BOUND);
+		}
+		assert_int_equal(n->timed_out, timed_out);
+		t->saw = NULL;
+		settle(sm);
+		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A5_2")), true);
+		settle(sm);
+		model_link_set(b->m, c.node, c.port, true);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
+/* A second proof follows a repair, from nothing. If it finds something else than the first one,
+ * that is told, and the fabric is routed from nothing. */
 static void
 second_proof(void **state)
 {
@@ -252,6 +309,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(few_mads),
 		cmocka_unit_test(switch_dies),
 		cmocka_unit_test(by_light_sweep),
+		cmocka_unit_test(while_programming),
 		cmocka_unit_test(second_proof),
 	};
 
