@@ -355,8 +355,8 @@ port_info_get(struct subnet *s, struct device *d, const struct transact_result *
 	}
 }
 
-/* Its cable is gone: nothing more is sent across it. What else may have changed is left to the sweep
- * that follows. */
+/* Its cable is gone: nothing more is sent across it. What else may have changed is left to the
+ * sweep that follows. */
 static void
 port_looked(struct subnet *s, struct device *d, const struct transact_result *res)
 {
