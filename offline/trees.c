@@ -9,7 +9,8 @@
 /*
  * Multicast of a foreign subnet manager. A switch sends a packet of a multicast LID out by all
  * ports that its table has for it, but the one it came in by. Members hang on the ports that lead
- * to hosts (port 0: the switch itself). A packet of one must reach all others, and no switch twice.
+ * to hosts (port 0: the switch itself). A packet of one must reach all others, no switch twice, and
+ * no switch that does not know the MLID.
  */
 struct walk {
 	const struct fabric *f;
@@ -76,8 +77,13 @@ step(struct walk *w, uint32_t from, uint32_t sw, uint32_t *len)
 		uint32_t next;
 
 		if (i == w->in[sw] || !has_port(w->at[sw]->out, i) ||
-		    (next = next_switch(w->f, sw, i, &in)) == FABRIC_NONE || !w->at[next])
+		    (next = next_switch(w->f, sw, i, &in)) == FABRIC_NONE)
 			continue;
+		if (!w->at[next]) {
+			w->t->unreached++;
+			note(w, "end without a table entry at", from, next);
+			continue;
+		}
 		if (w->seen[next] == w->number) {
 			twice = true;
 			note(w, "come twice to", from, next);

@@ -11,7 +11,7 @@ struct trees {
 	uint32_t len;			/* how many */
 	uint32_t mlids;			/* multicast LIDs in use */
 	uint64_t loops;			/* (MLID, sending switch) whose packets arrive twice */
-	uint64_t unreached;		/* (MLID, sending switch, member switch) cut off */
+	uint64_t unreached;		/* (MLID, sending switch, switch) cut off, or the end */
 	char first[400];		/* the first fault in one sentence, "" if none */
 };
 

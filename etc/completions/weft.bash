@@ -8,9 +8,10 @@ _weft_options_of() {
 	"show nodes") echo --type --silent --all ;;
 	"show switches") echo --silent --all ;;
 	"show ports" | "show links") echo --type --down --slow --all ;;
-	"show routes") echo --all ;;
+	"show routes") echo --all --dump ;;
 	"show events") echo --last --after --type --level --follow ;;
-	check) echo --no-quality ;;
+	check) echo --dump --seed --threads --no-quality ;;
+	route) echo --engine --roots --lmc --file --lfts --seed --threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
@@ -26,7 +27,7 @@ _weft_values_of() {
 		else
 			echo table json
 		fi ;;
-	--engine) echo minhop updn ;;
+	--engine) echo fattree updn minhop file ;;
 	--level) echo error warning notice info debug ;;
 	--type)
 		if [ "$1" = "show events" ]; then
@@ -41,7 +42,9 @@ _weft_values_of() {
 _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
-		--last | --after) return 0 ;;
+		--last | --after | --roots | --lmc | --file | --lfts | --seed | --threads) return 0 ;;
+	# With "show routes" --dump is a flag.
+	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac
 	return 1
 }
@@ -54,7 +57,7 @@ _weft() {
 		word=${COMP_WORDS[i]}
 		if [ -n "$skip" ]; then
 			skip=""
-		elif _weft_takes_value "$word"; then
+		elif _weft_takes_value "$word" "$command"; then
 			skip=yes
 		elif [[ $word != -* ]] && [ -z "$command" ]; then
 			command=$word
@@ -67,13 +70,19 @@ _weft() {
 	if [ "$before" = -s ] || [ "$before" = --socket ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
-	elif _weft_takes_value "$before"; then
+	elif [[ $before =~ ^--(file|lfts|dump)$ ]] && _weft_takes_value "$before" "$command"; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
+	elif _weft_takes_value "$before" "$command"; then
 		words=$(_weft_values_of "$command" "$before")
 	elif [[ $current == -* ]]; then
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path check reroute fail drain undrain reload"
+		words="wait status show path check route reroute fail drain undrain reload"
+	elif [ "$command" = route ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		return
 	elif [ "$command" = show ]; then
 		words="nodes switches ports links routes engines events topology"
 	fi

@@ -257,8 +257,8 @@ lanes_prove(unsigned odd)
 }
 
 /*
- * Clockwise each link waits for the next, all around: a loop on one lane. Where the second hop is on
- * another lane there is none, for no way is longer. One SL that keeps its lane closes it again,
+ * Clockwise each link waits for the next, all around: a loop on one lane. Where the second hop is
+ * on another lane there is none, for no way is longer. One SL that keeps its lane closes it again,
  * unless it is dropped there, or has a third lane for itself.
  */
 static void
@@ -362,8 +362,18 @@ test_trees(void **state)
 	t = load_trees(&d);
 	assert_int_equal(t.loops, 0);
 	assert_int_equal(t.unreached, 2);
-	assert_string_equal(t.first, "multicast LID 0xc001: packets from members on S0 do not reach "
-			    "those on S2");
+	assert_string_equal(t.first, "multicast LID 0xc001: packets from members on S0 do not "
+			    "reach those on S2");
+	trees_free(&t);
+	dump_free(&d);
+	/* S0 sends to S3 too, which has no entry for it. */
+	put_trees("Switch 0x20\nLID    : Out Port(s)\n0xC001 : 0x001  0x002  0x003\n"
+		  "Switch 0x21\nLID    : Out Port(s)\n0xC001 : 0x002  0x003\n");
+	t = load_trees(&d);
+	assert_int_equal(t.loops, 0);
+	assert_int_equal(t.unreached, 2);
+	assert_string_equal(t.first, "multicast LID 0xc001: packets from members on S0 end without "
+			    "a table entry at S3");
 	trees_free(&t);
 	dump_free(&d);
 	/* All around the ring. */
@@ -414,7 +424,8 @@ prove_trees(unsigned n)
 			uint32_t place = (sw + RING - i) % RING;
 
 			if (place < 3)
-				buf_printf(&b, "0x%X : %s\n", 0xc000 + i, place == 0 ? "0x001 0x003" :
+				buf_printf(&b, "0x%X : %s\n", 0xc000 + i,
+					   place == 0 ? "0x001 0x003" :
 					   place == 1 ? "0x001 0x002" : "0x002 0x003");
 		}
 	}
