@@ -27,8 +27,8 @@ struct engine_options {
 	/* By fabric node index: which nodes to spread apart from others (0 compute, 1 storage ...);
 	 * NULL: all are of one class. */
 	const uint8_t *node_class;
-	/* Route for the fabric as it is, however much that moves; fattree keeps to that until nothing
-	 * is lost, others always do. */
+	/* Route for the fabric as it is, however much that moves; fattree keeps to that until
+	 * nothing is lost, others always do. */
 	bool full;
 };
 

@@ -144,12 +144,14 @@ give_out(struct fattree *ft, struct engine_output *out)
 	}
 	out->roots = plan_roots_ref(ft->t->roots);
 	fattree_describe(ft, &r, out->note, sizeof(out->note));
-	ranks_split(&r);
+	if (ft->no_tree || ft->in->fixed)
+		ranks_split(&r);
 	if (ft->no_tree)
 		balance_all(ft, out, &r);
-	else
+	else if (ft->in->fixed)
 		fattree_heed_silent(ft, out, &r);
-	share_rows(ft->in, out);
+	if (!ft->repaired)
+		share_rows(ft->in, out);
 	ranks_free(&r);
 }
 

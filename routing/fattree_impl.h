@@ -31,6 +31,8 @@ struct fattree {
 	struct tree_costs *nominal;		/* costs as they should be */
 	struct tree_costs *live;		/* costs as they are */
 	bool full;				/* as asked for: route for what is there only */
+	bool repaired;				/* from the last run's; rows are shared */
+	bool apart;				/* some switches have no way to others */
 	char roots[400];			/* for people: where the order begins; "" */
 	bool no_tree;				/* hosts hang everywhere: balance instead */
 	unsigned threads;			/* resolved number */
@@ -74,6 +76,7 @@ struct fattree_memo {
 	struct tree_costs *nominal;	/* likewise */
 	struct tree_costs *live;	/* likewise */
 	bool full;			/* likewise */
+	bool apart;			/* likewise */
 	uint8_t *node_class;		/* as it was configured; NULL */
 	char roots[400];		/* as in struct fattree */
 };

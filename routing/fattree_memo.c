@@ -4,6 +4,7 @@
 #include "routing/fattree_impl.h"
 #include "routing/roots.h"
 #include "sm/base/mem.h"
+#include "sm/base/parallel.h"
 
 /*
  * What a run leaves for the next one, in the plan: the tree, numbers, costs and the state of links.
@@ -64,6 +65,7 @@ fattree_memo_make(struct fattree *ft)
 	memo->s = ft->s;
 	ft->s = (struct tree_state){ 0 };
 	memo->full = ft->full;
+	memo->apart = ft->apart;
 	memcpy(memo->roots, ft->roots, sizeof(memo->roots));
 	if (o && o->node_class) {
 		memo->node_class = mem_array(ft->in->fabric->nnodes, 1);
@@ -126,30 +128,80 @@ between_switches(const struct fabric *f, uint32_t port, uint32_t peer)
 		f->nodes[f->ports[peer].node].sw != FABRIC_NONE;
 }
 
-/* A port of both snapshots: appends to `c` if its link changed; false if it is another port now. */
-static bool
-compare_port(const struct fabric *a, const struct fabric *b, uint32_t i, struct fattree_changes *c)
+enum port_change {
+	PORT_SAME,	/* nothing that matters */
+	PORT_LINK,	/* its link to another switch was lost, is back, or has another rate */
+	PORT_OTHER,	/* something else */
+};
+
+static enum port_change
+compare_port(const struct fabric *a, const struct fabric *b, uint32_t i)
 {
 	const struct fabric_port *was = &a->ports[i], *is = &b->ports[i];
 	uint32_t peer = was->peer != FABRIC_NONE ? was->peer : is->peer;
 	struct far x, y;
 
-	if (was->peer == is->peer && peer != FABRIC_NONE) {
-		if (was->rate_mbps == is->rate_mbps || !between_switches(b, i, peer))
-			return true;
-	} else {
-		x = far_end(a, was);
-		y = far_end(b, is);
-		if (x.guid != y.guid || x.number != y.number)
-			return false;
-		if (peer == FABRIC_NONE)
-			return true;
-		if (!between_switches(b, i, peer))
-			return false;
+	if (was->peer == is->peer && peer != FABRIC_NONE)
+		return was->rate_mbps == is->rate_mbps || !between_switches(b, i, peer) ?
+			PORT_SAME : PORT_LINK;
+	x = far_end(a, was);
+	y = far_end(b, is);
+	if (x.guid != y.guid || x.number != y.number)
+		return PORT_OTHER;
+	if (peer == FABRIC_NONE)
+		return PORT_SAME;
+	return between_switches(b, i, peer) ? PORT_LINK : PORT_OTHER;
+}
+
+#define GRAIN 8192u	/* ports that a thread compares together */
+
+struct comparison {
+	const struct fabric *a;		/* then */
+	const struct fabric *b;		/* now */
+	uint32_t *links;		/* by GRAIN ports: how many links changed */
+	bool other;			/* atomic: something else did */
+};
+
+static void
+compare_ports(void *arg, unsigned thread, size_t first, size_t end)
+{
+	struct comparison *c = arg;
+	uint32_t links = 0;
+	bool other = false;
+
+	(void)thread;
+	for (size_t i = first; i < end; i++) {
+		enum port_change change = compare_port(c->a, c->b, (uint32_t)i);
+
+		links += change == PORT_LINK;
+		other |= change == PORT_OTHER;
 	}
-	c->port = mem_realloc(c->port, c->len + 1, sizeof(*c->port));
-	c->port[c->len++] = i;
-	return true;
+	c->links[first / GRAIN] = links;
+	if (other)
+		__atomic_store_n(&c->other, true, __ATOMIC_RELAXED);
+}
+
+/* Lists the links that changed; false if something else did. */
+static bool
+find_changes(const struct fabric *a, const struct fabric *b, unsigned threads,
+	     struct fattree_changes *changes)
+{
+	struct comparison c = { .a = a, .b = b };
+	uint32_t len = 0;
+
+	c.links = mem_array(b->nports / GRAIN + 1, sizeof(*c.links));
+	parallel_run(threads, b->nports, GRAIN, compare_ports, &c);
+	for (uint32_t i = 0; i <= b->nports / GRAIN; i++)
+		len += c.links[i];
+	changes->port = mem_array(len, sizeof(*changes->port));
+	for (uint32_t i = 0; i < b->nports && !c.other; i++) {
+		if (!c.links[i / GRAIN])
+			i += GRAIN - 1 - i % GRAIN;
+		else if (compare_port(a, b, i) == PORT_LINK)
+			changes->port[changes->len++] = i;
+	}
+	mem_free(c.links);
+	return !c.other;
 }
 
 bool
@@ -157,18 +209,13 @@ fattree_memo_fits(const struct engine_input *in, struct fattree_changes *c)
 {
 	const struct fattree_memo *memo = fattree_memo_of(in);
 	const struct engine_options *o = in->options;
-	const struct fabric *a, *b = in->fabric;
 	const uint8_t *class = o ? o->node_class : NULL;
 
 	*c = (struct fattree_changes){ 0 };
-	if (!memo || any_fixed(in) || roots_changed(in) || !same_lids(in->previous->lids, in->lids))
+	if (!memo || any_fixed(in) || roots_changed(in) ||
+	    !same_lids(in->previous->lids, in->lids) ||
+	    !same_nodes(in->previous->fabric, in->fabric) || !class != !memo->node_class ||
+	    (class && memcmp(class, memo->node_class, in->fabric->nnodes) != 0))
 		return false;
-	a = in->previous->fabric;
-	if (!same_nodes(a, b) || !class != !memo->node_class ||
-	    (class && memcmp(class, memo->node_class, b->nnodes) != 0))
-		return false;
-	for (uint32_t i = 0; i < b->nports; i++)
-		if (!compare_port(a, b, i, c))
-			return false;
-	return true;
+	return find_changes(in->previous->fabric, in->fabric, o ? o->threads : 0, c);
 }

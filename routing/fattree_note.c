@@ -26,16 +26,18 @@ describe_lost(struct buf *b, const struct fattree *ft)
 
 /* Pairs of hosts' switches without a way. */
 static void
-describe_apart(struct buf *b, const struct fattree *ft)
+describe_apart(struct buf *b, struct fattree *ft)
 {
 	const struct fabric *f = ft->in->fabric;
 	uint32_t *part, *hosts, listed = 0;
 	uint64_t pairs = 0;
-	bool any_far = false;
 
+	/* A repair keeps an order in which all that were joined are. */
+	if (ft->repaired && !ft->apart)
+		return;
 	for (uint32_t v = 0; v < ft->t->n; v++)
-		any_far |= memchr(ft->live->row[v]->any, TREE_FAR, ft->t->n) != NULL;
-	if (!any_far)
+		ft->apart |= memchr(ft->live->row[v]->any, TREE_FAR, ft->t->n) != NULL;
+	if (!ft->apart)
 		return;
 	part = mem_array(f->nswitches, sizeof(*part));
 	hosts = levels_hosts(f);

@@ -133,10 +133,10 @@ change_costs(struct repair *r, const struct fattree_memo *memo)
 	mem_free(changed);
 	if (r->nhomes <= n / 4 + 1) {
 		r->live = tree_costs_new(ft->t, &ft->s, column, r->nhomes, ft->threads);
-		r->nominal = tree_costs_pick(ft->nominal, r->homes, r->nhomes);
+		r->nominal = tree_costs_pick(ft->nominal, r->homes, r->nhomes, ft->threads);
 		r->differs = mem_array(n, r->nhomes);
 		ft->live = tree_costs_patch(ft->t, memo->live, r->live, r->homes, r->nhomes,
-					    r->differs);
+					    r->differs, ft->threads);
 	}
 	mem_free(column);
 	return ft->live != NULL;
@@ -213,6 +213,19 @@ near_dirty(const struct repair *r, uint32_t v)
 }
 
 static void
+refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, uint8_t *work)
+{
+	struct plan_row *row = plan_row_new(ft->in->lids->top);
+
+	fattree_fill(ft, v, row->port, work);
+	ft->rows[v] = row;
+	if (!plan_row_equal(row, old))
+		return;
+	ft->rows[v] = plan_row_ref(old);
+	plan_row_unref(row);
+}
+
+static void
 repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct repair *r = arg;
@@ -226,8 +239,7 @@ repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 			continue;
 		old = ft->in->previous->rows[sw];
 		if (r->refill[v]) {
-			ft->rows[v] = plan_row_new(ft->in->lids->top);
-			fattree_fill(ft, v, ft->rows[v]->port, r->work[thread]);
+			refill_row(ft, v, old, r->work[thread]);
 			continue;
 		}
 		ft->rows[v] = plan_row_ref(old);
@@ -268,12 +280,14 @@ fattree_repair(struct fattree *ft)
 		ft->numbers = tree_numbers_ref(memo->numbers);
 		ft->nominal = tree_costs_ref(memo->nominal);
 		memcpy(ft->roots, memo->roots, sizeof(ft->roots));
+		ft->apart = memo->apart;
 		r.refill = mem_array(ft->t->n, 1);
 		r.dirty = mem_array(ft->t->n, 1);
 		done = change_state(&r, memo, &changes);
 		fattree_decide(ft);
 		done = done && ft->full == memo->full && change_costs(&r, memo);
 	}
+	ft->repaired = done;
 	if (done) {
 		mark_dirty(&r);
 		repair_all(&r);

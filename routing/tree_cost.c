@@ -90,8 +90,8 @@ sweep_down(const struct sweep *w, uint32_t at, uint32_t len)
 	}
 }
 
-/* any[] holds the costs by climbing first. Who goes down then, and who does not count as going down;
- * marks homes where somebody does not who could. */
+/* any[] holds the costs by climbing first. Who goes down then, and who does not count as going
+ * down; marks homes where somebody does not who could. */
 static void
 decide(uint8_t *restrict any, uint8_t *restrict down, const uint8_t *restrict strict,
        uint8_t *restrict odd, uint32_t len)
@@ -102,7 +102,7 @@ decide(uint8_t *restrict any, uint8_t *restrict down, const uint8_t *restrict st
 					((strict[i] == TIES_DOWN) & (down[i] == any[i])));
 
 		odd[i] |= (uint8_t)(could & !does);
-		any[i] = does | (down[i] < any[i]) ? down[i] : any[i];
+		any[i] = (does | (down[i] < any[i])) ? down[i] : any[i];
 		down[i] = does ? down[i] : TREE_FAR;
 	}
 }
@@ -248,56 +248,100 @@ tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree
 	row_unref(fresh);
 }
 
+/* Costs to some homes, taken out or put in. */
+struct patch {
+	const struct tree_costs *old;		/* costs to all */
+	const struct tree_costs *columns;	/* new costs to some homes; NULL: they are taken out */
+	const uint32_t *homes;			/* which */
+	uint32_t nhomes;			/* how many */
+	uint8_t *differs;			/* see tree_costs_patch() */
+	struct tree_costs *c;			/* what comes out */
+};
+
+static void
+pick_rows(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct patch *p = arg;
+
+	(void)thread;
+	for (size_t v = first; v < end; v++) {
+		struct tree_row *row = p->c->row[v] = row_new(p->c->width);
+
+		memset(row->down, TREE_FAR, 2 * (size_t)p->c->width);
+		for (uint32_t i = 0; i < p->nhomes; i++) {
+			row->down[i] = p->old->row[v]->down[p->homes[i]];
+			row->any[i] = p->old->row[v]->any[p->homes[i]];
+		}
+	}
+}
+
 struct tree_costs *
-tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes)
+tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes,
+		unsigned threads)
 {
 	struct tree_costs *picked = costs_new(c->n, nhomes);
+	struct patch p = { .old = c, .homes = homes, .nhomes = nhomes, .c = picked };
 
 	for (uint32_t i = 0; i < nhomes; i++)
 		picked->odd[i] = c->odd[homes[i]];
-	for (uint32_t v = 0; v < c->n; v++) {
-		struct tree_row *row = picked->row[v] = row_new(picked->width);
+	parallel_run(threads, c->n, 64, pick_rows, &p);
+	return picked;
+}
 
-		memset(row->down, TREE_FAR, 2 * (size_t)picked->width);
-		for (uint32_t i = 0; i < nhomes; i++) {
-			row->down[i] = c->row[v]->down[homes[i]];
-			row->any[i] = c->row[v]->any[homes[i]];
+/* Mark what differs; true if anything does. */
+static bool
+compare_row(const struct patch *p, size_t v)
+{
+	const struct tree_row *new = p->columns->row[v], *was = p->old->row[v];
+	uint8_t *diff = &p->differs[v * p->nhomes], any = 0;
+
+	for (uint32_t i = 0; i < p->nhomes; i++) {
+		diff[i] = (uint8_t)((new->any[i] != was->any[p->homes[i]]) |
+				    (new->down[i] != was->down[p->homes[i]]));
+		any |= diff[i];
+	}
+	return any;
+}
+
+static void
+patch_rows(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct patch *p = arg;
+
+	(void)thread;
+	for (size_t v = first; v < end; v++) {
+		const struct tree_row *new = p->columns->row[v];
+		struct tree_row *row = p->old->row[v];
+
+		if (!compare_row(p, v)) {
+			__atomic_add_fetch(&row->refs, 1, __ATOMIC_RELAXED);
+			p->c->row[v] = row;
+			continue;
+		}
+		p->c->row[v] = row_new(p->c->width);
+		memcpy(p->c->row[v]->down, row->down, 2 * (size_t)p->c->width);
+		for (uint32_t i = 0; i < p->nhomes; i++) {
+			p->c->row[v]->down[p->homes[i]] = new->down[i];
+			p->c->row[v]->any[p->homes[i]] = new->any[i];
 		}
 	}
-	return picked;
 }
 
 struct tree_costs *
 tree_costs_patch(const struct tree *t, const struct tree_costs *old,
 		 const struct tree_costs *columns, const uint32_t *homes, uint32_t nhomes,
-		 uint8_t *differs)
+		 uint8_t *differs, unsigned threads)
 {
 	struct tree_costs *c = costs_new(t->n, t->n);
+	struct patch p = {
+		.old = old, .columns = columns, .homes = homes, .nhomes = nhomes,
+		.differs = differs, .c = c,
+	};
 
 	memcpy(c->odd, old->odd, c->width);
 	for (uint32_t i = 0; i < nhomes; i++)
 		c->odd[homes[i]] = columns->odd[i];
-	for (uint32_t v = 0; v < t->n; v++) {
-		const struct tree_row *new = columns->row[v], *was = old->row[v];
-		uint8_t *diff = &differs[(size_t)v * nhomes], any = 0;
-
-		for (uint32_t i = 0; i < nhomes; i++) {
-			diff[i] = (uint8_t)((new->any[i] != was->any[homes[i]]) |
-					    (new->down[i] != was->down[homes[i]]));
-			any |= diff[i];
-		}
-		c->row[v] = old->row[v];
-		if (!any) {
-			__atomic_add_fetch(&c->row[v]->refs, 1, __ATOMIC_RELAXED);
-			continue;
-		}
-		c->row[v] = row_new(c->width);
-		memcpy(c->row[v]->down, was->down, 2 * (size_t)c->width);
-		for (uint32_t i = 0; i < nhomes; i++) {
-			c->row[v]->down[homes[i]] = new->down[i];
-			c->row[v]->any[homes[i]] = new->any[i];
-		}
-	}
+	parallel_run(threads, t->n, 64, patch_rows, &p);
 	return c;
 }
 
