@@ -220,7 +220,8 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "[--dump DIR] [--no-quality]",
 		.help = "prove the running routing, or dumped tables, and report the quality",
 		.more = "DIR holds what ibnetdiscover and dump_lfts printed, or OpenSM's\n"
-			"opensm-lfts.dump; perhaps outputs of dump_mfts and smpquery sl2vl, too.\n"
+			"opensm-lfts.dump; perhaps outputs of dump_mfts, smpquery sl2vl and\n"
+			"saquery PR, too.\n"
 			"Status 1 if the tables are not proved.\n",
 		.options = check_options,
 		.doing = "proving the routing",

@@ -21,6 +21,8 @@ struct check {
 	struct plan_lids *lids;
 	struct plan_row **rows;		/* by switch, none NULL */
 	struct plan_lanes *lanes;	/* by SL to VL tables; NULL */
+	struct plan_lanes *host_lanes;	/* likewise, without what switches send; NULL */
+	uint64_t guessed;		/* (switch, LID) whose SLs the dump does not say */
 	struct trees trees;		/* multicast */
 	struct plan_check report;
 	struct quality_report q;
@@ -109,10 +111,16 @@ take_rows(struct check *c)
 static void
 note_lanes(struct check *c)
 {
-	if (c->lanes && c->report.credit_loops)
-		buf_printf(&c->note, "%severy pair is taken to use every service level, for the "
-			   "dump does not say which its path records have",
-			   c->note.len ? "; " : "");
+	if (!c->guessed || !c->report.credit_loops)
+		return;
+	if (c->note.len)
+		buf_str(&c->note, "; ");
+	if (c->dump.paths)
+		buf_printf(&c->note, "%" PRIu64 " pairs of a switch and a LID are taken to use "
+			   "every service level, for path records of them are missing", c->guessed);
+	else
+		buf_str(&c->note, "every pair is taken to use every service level, for there are "
+			"no path records (saquery PR)");
 }
 
 /* The LIDs of hosts alone. */
@@ -136,8 +144,8 @@ delivers(const struct plan_check *r)
 	return !r->unreachable && !r->loops && !r->holes && !r->misdelivered;
 }
 
-/* Packets to LIDs of switches (performance queries) are few; many managers leave them to chance.
- * They fail the proof, but whether hosts' packets do is another question. */
+/* Packets to and from LIDs of switches (performance queries) are few; many managers leave them to
+ * chance. They fail the proof, but whether hosts' packets do is another question. */
 static void
 prove_hosts(struct check *c, struct check_input *in)
 {
@@ -145,12 +153,14 @@ prove_hosts(struct check *c, struct check_input *in)
 
 	c->host_lids = host_lids(c);
 	in->lids = c->host_lids;
+	in->lanes = c->host_lanes;
 	c->host_verdict = check_routing(in, r);
 	if (!c->host_verdict)
-		buf_printf(&c->note, "%sonly packets to LIDs of switches are at fault; those to "
-			   "hosts all arrive and close no credit loop", c->note.len ? "; " : "");
+		buf_printf(&c->note, "%sonly packets to or from LIDs of switches are at fault; "
+			   "those between hosts all arrive and close no credit loop",
+			   c->note.len ? "; " : "");
 	else if (delivers(r))
-		buf_printf(&c->note, "%spackets to hosts all arrive, and close the credit loop",
+		buf_printf(&c->note, "%spackets between hosts all arrive, and close a credit loop",
 			   c->note.len ? "; " : "");
 }
 
@@ -183,6 +193,7 @@ put_dump(struct json *j, const struct check *c)
 	jw_str(j, "topology", c->dump.topology);
 	jw_str(j, "tables", c->dump.lfts->file);
 	jw_str(j, "multicast_tables", c->dump.mfts ? c->dump.mfts->file : NULL);
+	jw_str(j, "path_records", c->dump.paths ? c->dump.paths->file : NULL);
 	jw_uint(j, "switches", f->nswitches);
 	jw_uint(j, "hosts", f->ncas);
 	jw_uint(j, "links", f->nlinks);
@@ -225,11 +236,25 @@ check_free(struct check *c)
 		plan_row_unref(c->rows[sw]);
 	mem_free(c->rows);
 	plan_lanes_unref(c->lanes);
+	plan_lanes_unref(c->host_lanes);
 	plan_lids_unref(c->lids);
 	plan_lids_unref(c->host_lids);
 	trees_free(&c->trees);
 	buf_free(&c->note);
 	dump_free(&c->dump);
+}
+
+static int
+take_lanes(struct check *c, struct error *e)
+{
+	uint64_t guessed;
+
+	if (!c->dump.nsl2vl)
+		return 0;
+	c->lanes = dump_lanes(&c->dump, c->lids, false, &c->guessed, e);
+	if (c->lanes)
+		c->host_lanes = dump_lanes(&c->dump, c->lids, true, &guessed, e);
+	return c->host_lanes ? 0 : e->code;
 }
 
 int
@@ -241,8 +266,8 @@ offline_check(const struct offline *o)
 
 	if (!rc)
 		rc = take_lids(&c, &e);
-	if (!rc && c.dump.nsl2vl && !(c.lanes = dump_lanes(&c.dump, c.lids, &e)))
-		rc = e.code;
+	if (!rc)
+		rc = take_lanes(&c, &e);
 	if (!rc) {
 		take_rows(&c);
 		trees_check(&c.trees, &c.dump);

@@ -24,6 +24,7 @@ enum kind {
 	TABLES_FDBS,
 	TREES_DUMP,		/* the two forms of multicast tables */
 	TREES_OPENSM,
+	PATHS,
 	LANES,
 	KINDS,
 };
@@ -81,6 +82,8 @@ kind_of_line(const char *line, size_t len)
 		return TREES_DUMP;
 	if (starts(line, len, "LID    : Out Port(s)"))
 		return TREES_OPENSM;
+	if (starts(line, len, "PathRecord dump:"))
+		return PATHS;
 	if (starts(line, len, "# SL2VL table:") || starts(line, len, "#in out :"))
 		return LANES;
 	return is_topology(line, len) ? TOPOLOGY : OTHER;
@@ -109,6 +112,7 @@ note_file(struct scan *s, enum kind kind, const char *path, struct error *e)
 		[TOPOLOGY] = "a topology", [TABLES_DUMP] = "forwarding tables",
 		[TABLES_OPENSM] = "forwarding tables", [TABLES_FDBS] = "forwarding tables",
 		[TREES_DUMP] = "multicast tables", [TREES_OPENSM] = "multicast tables",
+		[PATHS] = "path records",
 	};
 
 	if (kind == OTHER)
@@ -215,6 +219,8 @@ dump_load(struct dump *d, const char *folder, struct error *e)
 		return rc;
 	if (trees && (rc = mfts_read(&d->mfts, trees, e)))
 		return rc;
+	if (s.files[PATHS] && (rc = paths_read(&d->paths, s.files[PATHS], e)))
+		return rc;
 	d->sl2vl = region_array(d->region, s.nlanes + 1, sizeof(struct sl2vl *));
 	for (; d->nsl2vl < s.nlanes && !rc; d->nsl2vl += !rc)
 		rc = sl2vl_read(&d->sl2vl[d->nsl2vl], s.lanes[d->nsl2vl], e);
@@ -227,6 +233,7 @@ dump_free(struct dump *d)
 	fabric_unref(d->fabric);
 	lfts_free(d->lfts);
 	mfts_free(d->mfts);
+	paths_free(d->paths);
 	for (unsigned i = 0; i < d->nsl2vl; i++)
 		sl2vl_free(d->sl2vl[i]);
 	region_free(d->region);

@@ -6,15 +6,18 @@
 
 /*
  * Lanes of a foreign subnet manager. Its SL to VL tables say on which lane a packet of each SL goes
- * on; which SL the packets of a pair have is said nowhere in them, so every pair is taken to use
- * every SL: a proof then holds whatever path records say. A switch maps by (in port, out port, SL),
- * never by the lane that a packet came on (IBA volume 1, 7.6.6).
+ * on; which SL the packets of a pair have its path records say. Without all records of the sources
+ * at a switch to a LID these are taken to use every SL: a proof then holds whatever they use. A
+ * switch maps by (in port, out port, SL), never by the lane that a packet came on (IBA volume 1,
+ * 7.6.6).
  */
 #define DROPPED 15	/* VL 15 in a table: packets of this SL are discarded */
 
 struct tables {
 	const struct fabric *f;		/* borrowed; the dump outlives the lanes */
 	const struct sl2vl_row ***rows;	/* by switch, then in port x (its ports + 1) + out port */
+	uint16_t *classes;		/* by LID x switches + switch: SLs of its sources */
+	bool hosts;			/* which are hosts only */
 };
 
 static const struct sl2vl_row **
@@ -34,9 +37,18 @@ lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t f
 	return row->vl[class] == DROPPED ? PLAN_LANE_DROP : row->vl[class];
 }
 
+static uint32_t
+path_classes(const struct plan_lanes *l, uint32_t sw, uint16_t lid)
+{
+	const struct tables *t = l->state;
+
+	return t->classes[(size_t)lid * t->f->nswitches + sw];
+}
+
 static void
 tables_free(struct tables *t)
 {
+	mem_free(t->classes);
 	for (uint32_t sw = 0; sw < t->f->nswitches; sw++)
 		mem_free(t->rows[sw]);
 	mem_free(t->rows);
@@ -121,8 +133,67 @@ check_switch(const struct tables *t, uint32_t sw, unsigned *lanes, struct error 
 	return 0;
 }
 
+/* By switch: LIDs of hosts on it, each a source. */
+static uint32_t *
+count_sources(const struct fabric *f, const struct plan_lids *lids)
+{
+	uint32_t *sources = mem_array(f->nswitches, sizeof(*sources));
+
+	for (uint32_t lid = 1; lid <= lids->top; lid++)
+		if (lids->dest[lid].port != FABRIC_NONE && lids->dest[lid].sw != FABRIC_NONE)
+			sources[lids->dest[lid].sw] += lids->dest[lid].out != 0;
+	return sources;
+}
+
+/* The SLs of the records, and by (LID, switch) how many pairs of hosts they are. */
+static void
+read_paths(struct tables *t, const struct paths *p, const struct plan_lids *lids, uint32_t *seen)
+{
+	for (uint32_t i = 0; p && i < p->len; i++) {
+		const struct paths_entry *e = &p->entries[i];
+		const struct plan_dest *src;
+		size_t at;
+
+		if (e->src > lids->top || e->dst > lids->top)
+			continue;
+		src = &lids->dest[e->src];
+		if (src->port == FABRIC_NONE || src->sw == FABRIC_NONE || (t->hosts && !src->out))
+			continue;
+		at = (size_t)e->dst * t->f->nswitches + src->sw;
+		t->classes[at] |= (uint16_t)(1u << e->sl);
+		seen[at] += src->out != 0;
+	}
+}
+
+/* Where a record is missing, all SLs; their number. A host needs none to itself. */
+static uint64_t
+guess_classes(struct tables *t, const struct paths *p, const struct plan_lids *lids)
+{
+	size_t n = t->f->nswitches;
+	uint32_t *seen = mem_array((lids->top + 1u) * n, sizeof(*seen));
+	uint32_t *sources = count_sources(t->f, lids);
+	uint64_t guessed = 0;
+
+	t->classes = mem_array((lids->top + 1u) * n, sizeof(*t->classes));
+	read_paths(t, p, lids, seen);
+	for (uint32_t lid = 1; lid <= lids->top; lid++)
+		for (uint32_t sw = 0; sw < n && lids->dest[lid].port != FABRIC_NONE; sw++) {
+			size_t at = lid * n + sw;
+			bool home = lids->dest[lid].sw == sw;
+
+			if (p && (home || seen[at] >= sources[sw]))
+				continue;
+			t->classes[at] = UINT16_MAX;
+			guessed++;
+		}
+	mem_free(seen);
+	mem_free(sources);
+	return guessed;
+}
+
 struct plan_lanes *
-dump_lanes(const struct dump *d, const struct plan_lids *lids, struct error *e)
+dump_lanes(const struct dump *d, const struct plan_lids *lids, bool hosts, uint64_t *guessed,
+	   struct error *e)
 {
 	struct tables *t = tables_new(d->fabric);
 	unsigned lanes = 1;
@@ -138,10 +209,12 @@ dump_lanes(const struct dump *d, const struct plan_lids *lids, struct error *e)
 		tables_free(t);
 		return NULL;
 	}
+	t->hosts = hosts;
+	*guessed = guess_classes(t, d->paths, lids);
 	l = mem_zalloc(sizeof(*l));
 	*l = (struct plan_lanes){
-		.refs = 1, .classes = SL2VL_SLS, .lanes = (uint8_t)lanes, .any_class = true,
-		.lane = lane, .free = lanes_free, .state = t,
+		.refs = 1, .classes = SL2VL_SLS, .lanes = (uint8_t)lanes,
+		.path_classes = path_classes, .lane = lane, .free = lanes_free, .state = t,
 	};
 	return l;
 }

@@ -164,26 +164,36 @@ start_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t s
 	return nwork;
 }
 
+/* Classes of the packets from a switch to a LID: bit n for class n. */
+static uint32_t
+classes_of(const struct checker *c, uint32_t sw, uint32_t lid)
+{
+	const struct plan_lanes *l = c->in->lanes;
+	uint8_t class;
+
+	if (l->path_classes)
+		return l->path_classes(l, sw, (uint16_t)lid);
+	class = l->path_class ? l->path_class(l, sw, c->in->lids->dest[lid].sw) : 0;
+	return 1u << (class < c->classes ? class : 0);
+}
+
 /* Lanes: start packets at the switch itself and at each of its channel adapters' ports. */
 static void
 depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 {
-	const struct plan_lanes *l = c->in->lanes;
 	struct plan_row *const *sets[2] = { c->in->rows, c->in->also };
-	uint32_t home = c->in->lids->dest[lid].sw;
 	size_t nwork = 0;
 
 	s->walk++;
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		uint8_t class = l->path_class ? l->path_class(l, sw, home) : 0;
-		unsigned first = l->any_class || class >= c->classes ? 0 : class;
-		unsigned last = l->any_class ? c->classes - 1 : first;
+		uint32_t classes = classes_of(c, sw, lid);
 
 		for (unsigned k = 0; k < 2 && sets[k]; k++) {
 			uint32_t e = entry_edge(c, sets[k], sw, lid);
 
-			for (unsigned i = first; e != FABRIC_NONE && i <= last; i++)
-				nwork = start_lanes(c, s, nwork, sw, e, (uint8_t)i);
+			for (unsigned i = 0; e != FABRIC_NONE && i < c->classes; i++)
+				if (classes >> i & 1)
+					nwork = start_lanes(c, s, nwork, sw, e, (uint8_t)i);
 		}
 	}
 	follow_lanes(c, s, nwork, lid);

@@ -45,8 +45,9 @@ struct plan_lanes {
 	uint32_t refs;			/* atomic */
 	uint8_t classes;		/* path classes C, >= 1 */
 	uint8_t lanes;			/* virtual lanes V, >= 1 */
-	bool any_class;			/* packets of each pair may be of every class, whatever
-					 * path_class() says: their classes are not known */
+	/* Instead of path_class(), where the packets from the sources at a switch to a LID need
+	 * not be of one class (tables of others): bit n for class n. NULL. */
+	uint32_t (*path_classes)(const struct plan_lanes *l, uint32_t src_sw, uint16_t dst_lid);
 	/* class(a, b) = class(b, a), by switch index of the two ends. */
 	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
 	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port

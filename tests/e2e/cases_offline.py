@@ -85,7 +85,7 @@ def test_offline_minhop():
     for sim in ("weftsim", "ibsim"):
         r = compare("ft3-4", "minhop", sim, 1)
         need(r["credit_loops"] == 1 and r["host_credit_loops"] == 0, "whose loop it is")
-        need(r["host_ok"] and "only packets to LIDs of switches are at" in r["note"], r["note"])
+        need(r["host_ok"] and "only packets to or from LIDs of switches" in r["note"], r["note"])
 
 
 def test_offline_updn():
@@ -133,6 +133,23 @@ def test_offline_lanes():
                     shutil.copy(os.path.join(lab.dir, path), dump)
                 _, err = offline("check", "--dump", dump, status=1)
             need("but none of T0_0_0 from port 1 to port 3" in err, err)
+
+
+def test_offline_paths():
+    """Engines whose proof needs the service level of each path: with path records hosts' packets
+    are proved, without them nothing is known of which lane they take."""
+    for engine in ("dfsssp", "nue"):
+        with managed("torus-4-4-4-1", "-Q", "-D", "0x43", "-R", engine + ",no_fallback") as lab:
+            proof.discover(lab)
+            files = ["discovered", lab.manager.cache + "opensm-lfts.dump",
+                     lab.manager.cache + "opensm-sl2vl.dump", "paths"]
+            with open(os.path.join(lab.dir, "paths"), "w", encoding="ascii") as f:
+                f.write(lab.tool("saquery", "PR"))
+            r = check(lab.dir, *files, status=1)
+            need(r["credit_loops"] == 1 and r["host_ok"], "%s: %s" % (engine, r))
+            r = check(lab.dir, *files[:3], status=1)
+            need("no path records" in r["note"], r["note"])
+            need(engine != "dfsssp" or not r["host_ok"], "any level is proved: %s" % r)
 
 
 def test_offline_sl2vl_of_smpquery():

@@ -11,6 +11,7 @@
 #include "sm/text/ibnet.h"
 #include "sm/text/lfts.h"
 #include "sm/text/mfts.h"
+#include "sm/text/paths.h"
 #include "sm/text/sl2vl.h"
 
 /*
@@ -552,6 +553,58 @@ test_sl2vl_refused(void **state)
 	refuse_sl2vl("Switch x\n", "dump:1: expected the GUID of the node");
 }
 
+static void
+test_paths(void **state)
+{
+	static const char text[] =
+		"PathRecord dump:\n"
+		"\t\tservice_id..............0x0000000000000000\n"
+		"\t\tdlid....................2\n\t\tslid....................49151\n"
+		"\t\tqos_class...............0x0\n\t\tsl......................0xf\n"
+		"PathRecord dump:\n\t\tslid....................1\n"
+		"\t\tdlid....................3\n\t\tsl......................0x0\n";
+	struct paths *p;
+	struct error e = { 0 };
+
+	(void)state;
+	if (paths_parse(&p, text, strlen(text), "dump", &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(p->len, 2);
+	assert_int_equal(p->entries[0].src, 0xbfff);
+	assert_int_equal(p->entries[0].dst, 2);
+	assert_int_equal(p->entries[0].sl, 15);
+	assert_int_equal(p->entries[1].src, 1);
+	assert_int_equal(p->entries[1].dst, 3);
+	assert_int_equal(p->entries[1].sl, 0);
+	paths_free(p);
+}
+
+static void
+refuse_paths(const char *text, const char *message)
+{
+	struct paths *p;
+	struct error e = { 0 };
+
+	assert_true(paths_parse(&p, text, strlen(text), "dump", &e) < 0);
+	assert_null(p);
+	assert_string_equal(e.text, message);
+}
+
+static void
+test_paths_refused(void **state)
+{
+#define REC "PathRecord dump:\n"
+	(void)state;
+	refuse_paths("", "dump holds no path record; is it the output of saquery PR?");
+	refuse_paths("\t\tslid....1\n", "dump:1: a field comes before the beginning of its record");
+	refuse_paths(REC "slid....1\ndlid....2\n" REC,
+		     "dump:4: the record that begins in line 1 has no sl");
+	refuse_paths(REC "slid....1\nslid....2\n", "dump:3: the record has this field twice");
+	refuse_paths(REC "slid....0\n", "dump:2: expected a unicast LID");
+	refuse_paths(REC "dlid....49152\n", "dump:2: expected a unicast LID");
+	refuse_paths(REC "sl....16\n", "dump:2: expected a service level, 0 to 15");
+}
+
 int
 main(void)
 {
@@ -568,6 +621,8 @@ main(void)
 		cmocka_unit_test(test_lfts_refused),
 		cmocka_unit_test(test_mfts),
 		cmocka_unit_test(test_mfts_refused),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_paths_refused),
 		cmocka_unit_test(test_sl2vl),
 		cmocka_unit_test(test_sl2vl_refused),
 	};
