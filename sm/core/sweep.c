@@ -25,7 +25,7 @@
 #define LEVEL_TICK MSEC(10)
 #define ROUNDS 16			/* of asking suspects again, while some of them answer */
 #define BACKOFF_FIRST SEC(10)
-#define BACKOFF_MAX SEC(600)
+#define BACKOFF_MAX SEC(60)
 #define PROBES_MAX 8			/* of one port in one sweep */
 
 static void

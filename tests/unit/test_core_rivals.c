@@ -288,7 +288,7 @@ test_retries(void **state)
 	bed_wait(b, SEC(600));
 	/* Each retry asks the claimant and then the holder. */
 	asked = bed_count(b, MAD_GET, ATTR_NODE_INFO);
-	if (asked < 6 || asked > 16)
+	if (asked < 6 || asked > 24)
 		fail_msg("NodeInfo was asked for %u times in 10 minutes", (unsigned)asked);
 	assert_int_equal(sm->nevents[EVENT_DUPLICATE], 1);
 	bed_free(b);
