@@ -244,7 +244,16 @@ sweep_late(struct subnet *s, struct agent *a)
 {
 	struct device *d = list_entry(a, struct device, agent);
 
-	if (a->kind != AGENT_DEVICE || s->sweep.kind == SWEEP_HEAVY || d->silent)
+	if (a->kind == AGENT_OWN || s->sweep.kind == SWEEP_HEAVY)
+		return;
+	if (a->kind == AGENT_PROBE) {
+		struct live_port *p = list_entry(a, struct live_port, probe);
+
+		sweep_ask_along(s, p->device, p->device->hops);
+		sweep_want_port(s, p);
+		return;
+	}
+	if (d->silent)
 		return;
 	if (d->info.node_type == NODE_SWITCH)
 		sweep_ask_along(s, d, d->hops);

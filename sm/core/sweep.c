@@ -292,6 +292,11 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 
 	if (d->suspect)
 		return false;
+	/* No way leads there now: what is wanted stays wanted, till the rest has been asked. */
+	if (is_switch && sweep_device_wants(d) && !topo_mend_path(&s->topo, d, 0)) {
+		d->suspect = true;
+		return false;
+	}
 	if (d->want_switch_info) {
 		d->want_switch_info = false;
 		d->info_sweep = s->sweep.id;

@@ -228,6 +228,7 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 	a->peer_number = b->number;
 	b->peer = a->device;
 	b->peer_number = a->number;
+	t->walk_version = t->path_version - 1;	/* there may be ways where there were none */
 	if (t->watch.link)
 		t->watch.link(t->watch.arg, a, b, true);
 }

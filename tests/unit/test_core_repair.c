@@ -262,6 +262,94 @@ while_programming(void **state)
 	end(sm, t);
 }
 
+/* The tables of all switches, for comparison. */
+static uint8_t *
+tables(const struct bed *b, uint16_t top)
+{
+	uint8_t *t = mem_array((size_t)b->net->nnodes * (top + 1u), 1);
+
+	for (uint32_t n = 0; n < b->net->nnodes; n++)
+		for (uint16_t lid = 0; lid <= top; lid++)
+			if (b->net->nodes[n].type == IBNET_SWITCH)
+				t[(size_t)n * (top + 1u) + lid] = model_lft(b->m, n, lid);
+	return t;
+}
+
+/* Cables between switches go and come at random, a few of them in one instant, but never more than
+ * `most` are gone: each time all is good again, and in the end the tables are those of the
+ * beginning. Returns how many requests went unanswered for good. */
+static unsigned
+random_faults(unsigned most)
+{
+	static const char *fattree[] = { "fattree", "updn", NULL };
+	struct bed *b = bed_new("ft3 4", 5);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	const struct transact_counters *c;
+	uint32_t node[64], cables = 0;
+	unsigned port[64], gone = 0, late;
+	uint8_t *before, *after;
+	bool up[64];
+	uint16_t top;
+
+	sm->conf.sweep_interval = 0;
+	sm->conf.routing.engines = fattree;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	settle(sm);
+	c = transact_counters(sm->s->transact);
+	top = sm->s->plan->lids->top;
+	before = tables(b, top);
+	for (uint32_t n = 0; n < b->net->nnodes; n++)
+		for (unsigned p = 1; p <= b->net->nodes[n].nports; p++) {
+			uint32_t peer = b->net->nodes[n].ports[p].peer;
+
+			if (b->net->nodes[n].type != IBNET_SWITCH || peer <= n ||
+			    b->net->nodes[peer].type != IBNET_SWITCH)
+				continue;
+			up[cables] = true;
+			node[cables] = n;
+			port[cables++] = p;
+		}
+	assert_int_equal(cables, 32);
+	for (unsigned i = 0; i < 100; i++) {
+		for (unsigned k = i % 3 + 1; k > 0; k--) {
+			unsigned which = (unsigned)(loop_random(b->loop) % cables);
+
+			if (up[which] && gone == most)
+				continue;
+			up[which] = !up[which];
+			gone += up[which] ? -1u : 1;
+			model_link_set(b->m, node[which], port[which], up[which]);
+		}
+		settle(sm);
+	}
+	for (unsigned i = 0; i < cables; i++)
+		model_link_set(b->m, node[i], port[i], true);
+	settle(sm);
+	late = (unsigned)c->timed_out;
+	after = tables(b, top);
+	assert_memory_equal(before, after, (size_t)b->net->nnodes * (top + 1u));
+	mem_free(before);
+	mem_free(after);
+	bed_free(b);
+	return late;
+}
+
+static void
+few_faults(void **state)
+{
+	(void)state;
+	assert_int_equal(random_faults(3), 0);
+}
+
+/* So many that the fabric falls apart again and again, and traps are lost. */
+static void
+many_faults(void **state)
+{
+	(void)state;
+	assert_in_range(random_faults(20), 0, 10);
+}
+
 /* A second proof follows a repair, from nothing. If it finds something else than the first one,
  * that is told, and the fabric is routed from nothing. */
 static void
@@ -311,6 +399,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(by_light_sweep),
 		cmocka_unit_test(while_programming),
 		cmocka_unit_test(second_proof),
+		cmocka_unit_test(few_faults),
+		cmocka_unit_test(many_faults),
 	};
 
 	if (argc > 1)
