@@ -33,7 +33,7 @@ count_port(const struct model *m, uint32_t i, unsigned k, struct totals *t)
 
 	if (is_end_port(&m->nodes[i], k) && p->info.cap_mask & CAP_IS_SM)
 		t->sms++;
-	if (!k || p->peer == IBNET_NONE || p->peer < i || (p->peer == i && p->peer_port < k))
+	if (!k || !is_first_end(p, i, k))
 		return;
 	q = &m->nodes[p->peer].ports[p->peer_port];
 	t->links++;
@@ -152,7 +152,7 @@ print_link(const struct call *c, uint32_t i, unsigned k, bool only_bad)
 	const struct sim_port *p = &m->nodes[i].ports[k], *q;
 	char rate[LINK_TEXT_SIZE] = "-";
 
-	if (p->peer == IBNET_NONE || p->peer < i || (p->peer == i && p->peer_port < k))
+	if (!is_first_end(p, i, k))
 		return;
 	q = &m->nodes[p->peer].ports[p->peer_port];
 	if (only_bad && p->info.state == PORT_ACTIVE && q->info.state == PORT_ACTIVE)

@@ -109,13 +109,6 @@ identity(struct faults *f, uint32_t i, const struct sim_node *n)
 		found(f, "%s: describes itself as \"%s\"", name(f, i), n->desc);
 }
 
-/* A cable is told at one of its ends. */
-static bool
-first_end(uint32_t i, unsigned port, uint32_t peer, unsigned peer_port)
-{
-	return i < peer || (i == peer && port <= peer_port);
-}
-
 static void
 moved(struct faults *f, uint32_t i, unsigned k, const struct sim_port *p)
 {
@@ -123,10 +116,10 @@ moved(struct faults *f, uint32_t i, unsigned k, const struct sim_port *p)
 
 	if (p->peer == ib->peer && (p->peer == IBNET_NONE || p->peer_port == ib->peer_port))
 		return;
-	if (ib->peer != IBNET_NONE && first_end(i, k, ib->peer, ib->peer_port))
+	if (ib->peer != IBNET_NONE && (i < ib->peer || (i == ib->peer && k <= ib->peer_port)))
 		found(f, "%s/%u: the cable to %s/%u was pulled", name(f, i), k, name(f, ib->peer),
 		      ib->peer_port);
-	else if (p->peer != IBNET_NONE && first_end(i, k, p->peer, p->peer_port))
+	else if (is_first_end(p, i, k))
 		found(f, "%s/%u: a cable to %s/%u was added", name(f, i), k, name(f, p->peer),
 		      p->peer_port);
 }
@@ -136,7 +129,7 @@ cable(struct faults *f, uint32_t i, unsigned k, const struct sim_port *p)
 {
 	const struct link_faults *l = p->faults;
 	char text[DURATION_TEXT_SIZE], rate[LINK_TEXT_SIZE];
-	bool first = p->peer != IBNET_NONE && first_end(i, k, p->peer, p->peer_port);
+	bool first = is_first_end(p, i, k);
 
 	if (p->cut && first)
 		found(f, "%s/%u: the cable to %s/%u is cut", name(f, i), k, name(f, p->peer),
@@ -195,8 +188,5 @@ faults_heal(struct sim *s)
 	unsigned n = faults_list(s, NULL, 0);
 
 	model_heal(s->model, MODEL_ALL);
-	for (uint32_t i = 0; i < s->net->nnodes; i++)
-		if (strncmp(s->model->nodes[i].desc, s->net->nodes[i].desc, NODEDESC_SIZE - 1) != 0)
-			model_set_description(s->model, i, s->net->nodes[i].desc);
 	return n;
 }

@@ -81,13 +81,9 @@ find_lid(const struct names *n, uint16_t lid)
 	for (uint32_t i = 0; i < n->net->nnodes; i++) {
 		const struct sim_node *s = &n->m->nodes[i];
 
-		for (unsigned p = 0; p <= s->nports; p++) {
-			const struct portinfo *info = &s->ports[p].info;
-
-			if (is_end_port(s, p) && info->lid && lid >= info->lid &&
-			    lid - info->lid < 1 << info->lmc)
+		for (unsigned p = 0; p <= s->nports; p++)
+			if (is_end_port(s, p) && has_lid(&s->ports[p].info, lid))
 				return i;
-		}
 	}
 	return IBNET_NONE;
 }
@@ -105,7 +101,7 @@ find(const struct names *n, const char *word)
 		return i;
 	if (guid_parse(word, &number) && (i = map_get(&n->guids, number)) != MAP_NONE)
 		return i;
-	if (number_parse(word, 1, 0xbfff, &number))
+	if (number_parse(word, 1, LID_UNICAST_MAX, &number))
 		return find_lid(n, (uint16_t)number);
 	return IBNET_NONE;
 }
@@ -137,7 +133,7 @@ no_node(const struct names *n, const char *word, struct error *e)
 		return error_set(e, ERR_NOT_FOUND,
 				 "several nodes are described as \"%.100s\": name "
 				 "one by its GUID", word);
-	if (number_parse(word, 1, 0xbfff, &lid))
+	if (number_parse(word, 1, LID_UNICAST_MAX, &lid))
 		return error_set(e, ERR_NOT_FOUND, "no node has LID %" PRIu64, lid);
 	if ((near = nearest(n, word)))
 		return error_set(e, ERR_NOT_FOUND, "there is no node \"%.100s\"; did you mean "

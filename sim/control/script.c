@@ -334,7 +334,7 @@ is_drawn(const struct model *m, uint32_t node, unsigned port, unsigned of)
 	const struct sim_port *p = &m->nodes[node].ports[port];
 	bool switches;
 
-	if (p->peer == IBNET_NONE || p->peer < node || (p->peer == node && p->peer_port < port))
+	if (!is_first_end(p, node, port))
 		return false;
 	switches = m->nodes[node].type == NODE_SWITCH && m->nodes[p->peer].type == NODE_SWITCH;
 	return of == OF_ALL || switches == (of == OF_SWITCHES);

@@ -56,7 +56,7 @@ is_sm(const struct sim_node *n, unsigned port)
 	return is_end_port(n, port) && n->ports[port].info.cap_mask & CAP_IS_SM;
 }
 
-/* The port of a manager whose LID most end ports were told; the first one with IsSM if none was. */
+/* The first port with IsSM that is its own master; if there is none, the first with IsSM. */
 static void
 find_sm(struct wrong *w)
 {
@@ -68,9 +68,12 @@ find_sm(struct wrong *w)
 
 			if (!is_sm(&m->nodes[i], k))
 				continue;
-			if (!w->sm || (p->info.lid && p->info.sm_lid == p->info.lid &&
-				       w->sm->info.sm_lid != w->sm->info.lid))
-				w->sm = p;
+			if (w->sm && (!p->info.lid || p->info.sm_lid != p->info.lid ||
+				      w->sm->info.sm_lid == w->sm->info.lid))
+				continue;
+			w->sm = p;
+			w->sm_node = i;
+			w->sm_port = k;
 		}
 	}
 }
@@ -176,8 +179,7 @@ each_link(struct wrong *w, link_fn fn)
 		for (unsigned k = 1; k <= w->m->nodes[i].nports; k++) {
 			const struct sim_port *p = &w->m->nodes[i].ports[k];
 
-			if (p->peer == IBNET_NONE || p->peer < i ||
-			    (p->peer == i && p->peer_port < k))
+			if (!is_first_end(p, i, k))
 				continue;
 			snprintf(what, sizeof(what), "%s/%u - %s/%u", name(w, i), k,
 				 name(w, p->peer), p->peer_port);
@@ -283,38 +285,15 @@ links(struct wrong *w)
 
 /* ---- P_Keys ---- */
 
-/* Two members may talk if one of them is a full one (IBA 10.9.1.1). */
 static bool
-keys_match(uint16_t a, uint16_t b)
+shares_key(const struct wrong *w, const struct sim_node *n, unsigned port)
 {
-	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
-}
+	unsigned len = model_pkeys(w->m, w->sm_node, w->sm_port);
 
-static bool
-tables_match(const struct wrong *w, uint32_t i, unsigned k)
-{
-	const struct model *m = w->m;
-	unsigned len = model_pkeys(m, i, k);
-
-	for (unsigned a = 0; a < len; a++)
-		for (unsigned b = 0; b < w->sm_keys; b++)
-			if (keys_match(model_pkey(m, i, k, a), w->sm_key[b]))
-				return true;
+	for (unsigned i = 0; i < len; i++)
+		if (sma_pkey_index(n, port, port_pkey(w->sm, i)) >= 0)
+			return true;
 	return false;
-}
-
-static void
-sm_keys(struct wrong *w)
-{
-	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
-		const struct sim_node *n = &w->m->nodes[i];
-
-		for (unsigned k = 0; k <= n->nports; k++)
-			if (&n->ports[k] == w->sm)
-				for (unsigned a = 0; a < model_pkeys(w->m, i, k) &&
-				     w->sm_keys < WRONG_KEYS; a++)
-					w->sm_key[w->sm_keys++] = model_pkey(w->m, i, k, a);
-	}
 }
 
 static void
@@ -322,12 +301,11 @@ pkeys(struct wrong *w)
 {
 	if (!w->sm)
 		return;
-	sm_keys(w);
 	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
 		const struct sim_node *n = &w->m->nodes[i];
 
 		for (unsigned k = 0; k <= n->nports; k++)
-			if (is_end_port(n, k) && n->ports[k].info.lid && !tables_match(w, i, k))
+			if (is_end_port(n, k) && n->ports[k].info.lid && !shares_key(w, n, k))
 				wrong_add(w, "%s/%u shares no P_Key with the subnet manager",
 					  name(w, i), k);
 	}

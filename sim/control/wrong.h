@@ -6,8 +6,6 @@
 #include "sim/control/sim.h"
 
 /* What wrong.c and wrong_routes.c share. */
-#define WRONG_KEYS 128u	/* P_Keys of the subnet manager that are looked at */
-
 struct wrong {
 	const struct sim *s;		/* the simulation */
 	struct model *m;		/* its model */
@@ -15,8 +13,8 @@ struct wrong {
 	unsigned most;			/* lines of a kind */
 	unsigned n, kind;		/* things found, and of this kind */
 	const struct sim_port *sm;	/* the port of the subnet manager, or NULL */
-	unsigned sm_keys;		/* P_Keys of that port */
-	uint16_t sm_key[WRONG_KEYS];	/* they */
+	uint32_t sm_node;		/* whose it is */
+	unsigned sm_port;		/* its number */
 };
 
 void

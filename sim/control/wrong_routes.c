@@ -67,12 +67,6 @@ struct routes {
 	uint32_t lids, seen;	/* there are, were looked at */
 };
 
-static bool
-has_lid(const struct portinfo *i, unsigned lid)
-{
-	return i->lid && lid >= i->lid && lid - i->lid < 1u << i->lmc;
-}
-
 /* Where a packet goes: by the one table, or as an adaptive switch chooses for it. */
 static unsigned
 entry(const struct routes *r, const struct table *t, uint16_t lid)

@@ -15,8 +15,6 @@
  * SwitchInfo.LinearFDBTop is its end.
  */
 
-static const uint32_t vendor = 0x2c9;	/* Mellanox, now NVIDIA */
-
 /* ---- Life ---- */
 
 static bool
@@ -133,7 +131,7 @@ ar_init(struct model *m)
 	m->o.ar = o;
 	for (uint32_t i = 0; i < m->net->nnodes; i++)
 		if (m->nodes[i].type == NODE_SWITCH &&
-		    (o->all_switches || m->nodes[i].ib->vendor_id == vendor))
+		    (o->all_switches || m->nodes[i].ib->vendor_id == VENDOR_MELLANOX))
 			equip(m, &m->nodes[i], &o->support);
 }
 

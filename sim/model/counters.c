@@ -110,7 +110,8 @@ grown(const struct model *m, const struct counters *c, unsigned port, unsigned c
 	return sum;
 }
 
-uint64_t
+/* What has been counted from the start to when somebody looked: traffic_look(). */
+static uint64_t
 counter_total(struct model *m, uint32_t node, unsigned port, unsigned counter)
 {
 	const struct counters *c = m->nodes[node].counters;
@@ -195,8 +196,7 @@ find(const struct model *m, uint32_t node, unsigned port, const char *name, stru
 {
 	const char *words[NAMES + 1] = { NULL }, *near;
 
-	if (node >= m->net->nnodes || port > m->nodes[node].nports ||
-	    (!port && m->nodes[node].type != NODE_SWITCH))
+	if (!model_has_port(m, node, port) || (!port && m->nodes[node].type != NODE_SWITCH))
 		return error_set(e, ERR_NOT_FOUND, "there is no port %u to count at", port);
 	for (size_t i = 0; i < NAMES; i++) {
 		words[i] = names[i].name;

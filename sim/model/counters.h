@@ -32,10 +32,7 @@ enum sim_counter {
 /* Who shows a counter; each is written on its own. */
 enum counter_view { VIEW_PLAIN, VIEW_EXTENDED, VIEW_DETAIL, VIEWS };
 
-/* What has been counted from the start to when somebody looked: traffic_look(). */
-uint64_t
-counter_total(struct model *m, uint32_t node, unsigned port, unsigned counter);
-/* The same as a view has it: since it was written. */
+/* What a view shows: all that was counted since it was written, up to when somebody looked. */
 uint64_t
 counter_read(struct model *m, uint32_t node, unsigned port, enum counter_view v, unsigned counter);
 void

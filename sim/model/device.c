@@ -13,7 +13,6 @@
  * fields are those that packaged ibsim 0.10 shows instead, as read from it with smpquery.
  * Attributes and what they begin with: IBA volume 1, 14.2.5.3 to 14.2.5.6.
  */
-#define VENDOR_MELLANOX 0x2c9u
 #define VENDOR_BULL 0x119fu
 
 /* CapabilityMask2 bits that newer speeds come with. */

@@ -141,8 +141,9 @@ flight_start(struct model *m, struct flight *f, monotime delay)
 		arm(m);
 }
 
-void
-flight_lose(struct model *m, struct flight *f)
+/* And count it. */
+static void
+lose(struct model *m, struct flight *f)
 {
 	m->lost++;
 	flight_end(m, f);
@@ -282,7 +283,7 @@ set_out(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_
 	if (m->tap)
 		watch_passage(m, f, wire, &from, &at, lost);
 	if (lost)
-		flight_lose(m, f);
+		lose(m, f);
 }
 
 /* The P_Key at an index of a port's table; 0, which is invalid, beyond its end. */
@@ -300,7 +301,7 @@ send_malformed(struct model_client *c, struct flight *f, const struct model_mad 
 
 	if (c->m->tap)
 		watch_passage(c->m, f, mad->mad, &at, &at, true);
-	flight_lose(c->m, f);
+	lose(c->m, f);
 }
 
 void
@@ -338,7 +339,7 @@ deliver(struct model *m, struct flight *f)
 	bool in_turn = m->in_turn;
 
 	if (m->nodes[f->node].off || !c || !c->ev.receive) {
-		flight_lose(m, f);
+		lose(m, f);
 		return;
 	}
 	if (!f->gmp) {
@@ -373,7 +374,7 @@ turn_round(struct model *m, struct flight *f, monotime wait)
 	f->mad.path_bits = 0;
 	if (f->gmp && f->mad.has_grh)
 		swap_gids(&f->mad.grh);
-	set_out(m, f, f->node, m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port, f->slid, wait);
+	set_out(m, f, f->node, end_number(&m->nodes[f->node], f->port), f->slid, wait);
 }
 
 /* An SMA does one request after the other. False: it cannot take this one. */
@@ -403,13 +404,10 @@ send_answer(struct model *m, struct flight *f, monotime wait)
 static void
 count(struct model *m, struct sim_node *n, const struct mad_header *h)
 {
-	unsigned kind = h->method == MAD_GET ? COUNT_GET : h->method == MAD_SET ? COUNT_SET :
-		COUNT_OTHER;
-
 	if (h->attr_id >= ATTRS)
 		return;
-	m->counts[h->attr_id][kind]++;
-	n->counts[h->attr_id][kind]++;
+	m->counts[h->attr_id][model_method(h->method)]++;
+	n->counts[h->attr_id][model_method(h->method)]++;
 }
 
 static bool
@@ -431,27 +429,12 @@ is_for_client(const struct smp *s)
 		(s->h.method != MAD_GET && s->h.method != MAD_SET);
 }
 
-/* The place in a port's table of the first P_Key that matches, but not limited to limited; -1. */
-static int
-find_key(const struct model *m, uint32_t node, unsigned port, uint16_t key)
-{
-	unsigned n = model_pkeys(m, node, port);
-
-	for (unsigned i = 0; i < n; i++) {
-		uint16_t own = model_pkey(m, node, port, i);
-
-		if (pkeys_match(own, key))
-			return (int)i;
-	}
-	return -1;
-}
-
 /* The receiver learns the index of its own P_Key (IBA volume 1, 10.9.2); without one, nothing. */
 static bool
 takes_key(struct model *m, struct flight *f)
 {
-	unsigned port = m->nodes[f->node].type == NODE_SWITCH ? 0 : f->port;
-	int index = find_key(m, f->node, port, f->pkey);
+	unsigned port = end_number(&m->nodes[f->node], f->port);
+	int index = sma_pkey_index(&m->nodes[f->node], port, f->pkey);
 	struct trap_packet p = {
 		.key = f->pkey, .src_qp = 1, .dst_qp = 1, .slid = f->slid, .dlid = f->dlid,
 		.sl = f->mad.sl,
@@ -474,10 +457,10 @@ answer_gmp(struct model *m, struct flight *f)
 
 	if (f->mad.mad[1] != MAD_CLASS_PERF || f->mad.mad[3] & MAD_RESPONSE || is_multicast(f))
 		return false;
-	if (n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->port, f->mad.mad))
+	if (n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->mad.mad))
 		turn_round(m, f, n->delay);
 	else
-		flight_lose(m, f);
+		lose(m, f);
 	return true;
 }
 
@@ -485,7 +468,7 @@ static void
 arrive_gmp(struct model *m, struct flight *f)
 {
 	if (!takes_key(m, f))
-		flight_lose(m, f);
+		lose(m, f);
 	else if (!answer_gmp(m, f))
 		deliver(m, f);
 }
@@ -503,7 +486,7 @@ arrive(struct model *m, struct flight *f)
 	if (!(f->smp.h.method & MAD_RESPONSE)) {
 		count(m, n, &f->smp.h);
 		if (is_mute(n, f->smp.h.attr_id)) {
-			flight_lose(m, f);
+			lose(m, f);
 			return;
 		}
 	}
@@ -516,7 +499,7 @@ arrive(struct model *m, struct flight *f)
 		 sma_answer(m, f->node, f->port, f->slid, &f->smp))
 		send_answer(m, f, wait);
 	else
-		flight_lose(m, f);
+		lose(m, f);
 }
 
 void
@@ -614,7 +597,7 @@ model_attach(struct model *m, uint32_t node, unsigned port, const struct model_c
 {
 	struct model_client *c;
 
-	if (node >= m->net->nnodes || port > m->nodes[node].nports ||
+	if (!model_has_port(m, node, port) ||
 	    !is_end_port(&m->nodes[node], port) || m->nodes[node].ports[port].client)
 		return NULL;
 	c = mem_zalloc(sizeof(*c));

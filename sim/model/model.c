@@ -329,8 +329,8 @@ model_links_train(struct model *m, uint32_t node)
 		train(m, node, p);
 }
 
-static bool
-exists(const struct model *m, uint32_t node, unsigned port)
+bool
+model_has_port(const struct model *m, uint32_t node, unsigned port)
 {
 	return node < m->net->nnodes && port <= m->nodes[node].nports;
 }
@@ -340,7 +340,7 @@ model_link_set(struct model *m, uint32_t node, unsigned port, bool up)
 {
 	struct sim_port *p, *q;
 
-	if (!exists(m, node, port) || !port)
+	if (!model_has_port(m, node, port) || !port)
 		return;
 	p = &m->nodes[node].ports[port];
 	if (!(q = model_peer(m, p)))
@@ -377,7 +377,7 @@ model_recable(struct model *m, uint32_t a, unsigned aport, uint32_t b, unsigned 
 	char rate[LINK_TEXT_SIZE];
 	struct sim_port *p, *q;
 
-	if (!exists(m, a, aport) || !exists(m, b, bport) || !aport || !bport)
+	if (!model_has_port(m, a, aport) || !model_has_port(m, b, bport) || !aport || !bport)
 		return;
 	model_unplug(m, a, aport);
 	model_unplug(m, b, bport);
@@ -418,13 +418,13 @@ model_lft_set(struct sim_node *n, unsigned block, const uint8_t *data)
 const struct portinfo *
 model_portinfo(const struct model *m, uint32_t node, unsigned port)
 {
-	return exists(m, node, port) ? &m->nodes[node].ports[port].info : NULL;
+	return model_has_port(m, node, port) ? &m->nodes[node].ports[port].info : NULL;
 }
 
 uint64_t
 model_port_guid(const struct model *m, uint32_t node, unsigned port)
 {
-	return exists(m, node, port) ? m->nodes[node].ports[port].guid : 0;
+	return model_has_port(m, node, port) ? m->nodes[node].ports[port].guid : 0;
 }
 
 const struct switchinfo *
@@ -444,7 +444,7 @@ model_lft(const struct model *m, uint32_t node, uint16_t lid)
 uint64_t
 model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
 {
-	const uint64_t *guids = exists(m, node, port) ? m->nodes[node].ports[port].guids : NULL;
+	const uint64_t *guids = model_has_port(m, node, port) ? m->nodes[node].ports[port].guids : NULL;
 
 	if (!index)
 		return model_port_guid(m, node, port);
@@ -454,7 +454,7 @@ model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
 unsigned
 model_pkeys(const struct model *m, uint32_t node, unsigned port)
 {
-	return exists(m, node, port) ? device_pkeys(&m->nodes[node], port) : 0;
+	return model_has_port(m, node, port) ? device_pkeys(&m->nodes[node], port) : 0;
 }
 
 uint16_t
@@ -479,11 +479,11 @@ model_sl2vl(const struct model *m, uint32_t node, unsigned in, unsigned out, uns
 bool
 model_link_is_up(const struct model *m, uint32_t node, unsigned port)
 {
-	return exists(m, node, port) && port_is_up(&m->nodes[node].ports[port]);
+	return model_has_port(m, node, port) && port_is_up(&m->nodes[node].ports[port]);
 }
 
-static unsigned
-count_of(uint8_t method)
+unsigned
+model_method(uint8_t method)
 {
 	return method == MAD_GET ? COUNT_GET : method == MAD_SET ? COUNT_SET : COUNT_OTHER;
 }
@@ -493,8 +493,8 @@ model_count(const struct model *m, uint32_t node, uint8_t method, uint16_t attr_
 {
 	if (attr_id >= ATTRS)
 		return 0;
-	return node == MODEL_ALL ? m->counts[attr_id][count_of(method)] :
-		m->nodes[node].counts[attr_id][count_of(method)];
+	return node == MODEL_ALL ? m->counts[attr_id][model_method(method)] :
+		m->nodes[node].counts[attr_id][model_method(method)];
 }
 
 void

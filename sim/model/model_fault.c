@@ -16,10 +16,11 @@
  */
 #define SLOW_QUEUE 32u
 
+/* One that may have a cable. */
 static bool
 is_port(const struct model *m, uint32_t node, unsigned port)
 {
-	return node < m->net->nnodes && port && port <= m->nodes[node].nports;
+	return port && model_has_port(m, node, port);
 }
 
 static struct link_faults *
@@ -409,7 +410,7 @@ model_set_enabled(struct model *m, uint32_t node, unsigned port, uint8_t widths,
 		i->width_enabled = widths;
 	if (speeds)
 		i->speed_enabled = speeds;
-	trap_144(m, node, n->type == NODE_SWITCH ? 0 : port,
+	trap_144(m, node, end_number(n, port),
 		 (uint16_t)((widths ? NOTICE_144_LINK_WIDTH : 0) |
 			    (speeds ? NOTICE_144_LINK_SPEED : 0)));
 	return true;
@@ -418,8 +419,7 @@ model_set_enabled(struct model *m, uint32_t node, unsigned port, uint8_t widths,
 void
 model_local_change(struct model *m, uint32_t node, unsigned port, uint16_t flags)
 {
-	if (node < m->net->nnodes && port <= m->nodes[node].nports &&
-	    is_end_port(&m->nodes[node], port))
+	if (model_has_port(m, node, port) && is_end_port(&m->nodes[node], port))
 		trap_144(m, node, port, flags);
 }
 

@@ -15,6 +15,8 @@
 #define FEC_SPEEDS 4u		/* with FEC modes of their own: FDR, EDR, HDR, NDR */
 #define ATTRS 0x21u		/* attribute ids that are counted */
 #define MUTES 8u		/* attributes that a node can be silent about, or refuse */
+#define HOPS_MAX 64	/* cables that a packet crosses */
+#define VENDOR_MELLANOX 0x2c9u	/* now NVIDIA */
 
 enum { COUNT_GET, COUNT_SET, COUNT_OTHER, COUNTS };
 
@@ -190,11 +192,26 @@ is_end_port(const struct sim_node *n, unsigned port)
 	return n->type == NODE_SWITCH ? !port : port != 0;
 }
 
+/* The number of the end port that belongs to a port. */
+static inline unsigned
+end_number(const struct sim_node *n, unsigned port)
+{
+	return n->type == NODE_SWITCH ? 0 : port;
+}
+
 /* The end port that belongs to a port: it holds the LID, the M_Key and the SM's address. */
 static inline struct sim_port *
 end_port(struct sim_node *n, unsigned port)
 {
-	return &n->ports[n->type == NODE_SWITCH ? 0 : port];
+	return &n->ports[end_number(n, port)];
+}
+
+/* Of a cable's two ends, the one that it is listed at. False without a cable. */
+static inline bool
+is_first_end(const struct sim_port *p, uint32_t node, unsigned port)
+{
+	return p->peer != IBNET_NONE &&
+		(node < p->peer || (node == p->peer && port <= p->peer_port));
 }
 
 /* The port towards a LID by the plain LFT, 0 if there is none. */
@@ -206,13 +223,18 @@ plain_port(const struct sim_node *n, uint16_t lid)
 	return n->lft[lid];
 }
 
+/* An end port has this LID, by its LMC maybe as one of several. */
+static inline bool
+has_lid(const struct portinfo *i, unsigned lid)
+{
+	return i->lid && lid >= i->lid && lid - i->lid < 1u << i->lmc;
+}
+
 /* A packet that came in by a port is at the end port that it is sent to. */
 static inline bool
 lid_is_here(const struct sim_node *n, unsigned port, uint16_t lid)
 {
-	const struct portinfo *i = &n->ports[n->type == NODE_SWITCH ? 0 : port].info;
-
-	return i->lid && lid >= i->lid && lid - i->lid < 1 << i->lmc;
+	return has_lid(&n->ports[end_number(n, port)].info, lid);
 }
 
 /* The P_Key at an index of a port's table. */
@@ -222,7 +244,7 @@ port_pkey(const struct sim_port *p, unsigned index)
 	return p->pkeys ? p->pkeys[index] : index ? 0 : 0xffff;
 }
 
-/* Two P_Keys let each other in: one partition, and not both limited members (IBA 10.9.3). */
+/* Two P_Keys let each other in: one partition, not both limited members (IBA volume 1, 10.9.3). */
 static inline bool
 pkeys_match(uint16_t a, uint16_t b)
 {
@@ -242,6 +264,10 @@ node_mft(const struct sim_node *n, uint16_t mlid, unsigned position)
 }
 
 /* model.c */
+bool
+model_has_port(const struct model *m, uint32_t node, unsigned port);	/* 0 counts as one */
+unsigned
+model_method(uint8_t method);	/* COUNT_... */
 struct sim_port *
 model_peer(struct model *m, const struct sim_port *p);	/* NULL if there is no cable */
 void
@@ -332,8 +358,6 @@ flight_changed(struct model *m, uint32_t node, unsigned port);
 void
 flight_end(struct model *m, struct flight *f);
 void
-flight_lose(struct model *m, struct flight *f);	/* and count it */
-void
 flight_send_smp(struct model *m, struct flight *f, uint32_t node, unsigned port, uint16_t lid);
 
 /* watch.c: lines of the event log, without an end of line. Nothing is done if nobody reads it. */
@@ -383,10 +407,6 @@ trap_switch_bad_pkey(struct model *m, uint32_t node, unsigned port, const struct
 /* A counter (enum sim_counter) was increased by command. */
 void
 trap_counted(struct model *m, uint32_t node, unsigned port, unsigned counter, uint64_t n);
-/* A link had `n` more errors of a kind (129: marginal link errors, 130: buffer overruns, 131: flow
- * control timed out); a trap where they pass the threshold of PortInfo. Returns how often. */
-unsigned
-trap_count_errors(struct model *m, uint32_t node, unsigned port, enum trap_number kind, uint32_t n);
 
 /* sma.c: the answer to a request replaces its status and data; false = no answer. */
 bool
@@ -394,15 +414,12 @@ sma_answer(struct model *m, uint32_t node, unsigned in, uint16_t slid, struct sm
 /* The M_Key of a request is right, or does not matter; a wrong one is counted, and a trap sent. */
 bool
 sma_key_allows(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s);
-/* A P_Key is in the table of a port, or matches an entry of it (IBA 10.9.3). */
-bool
-sma_pkey_allows(const struct sim_node *n, unsigned port, uint16_t pkey);
 /* sma_ar.c: the vendor's attribute with this id, NULL if the node has none. */
 const struct sma_attribute *
 sma_ar_find(const struct sim_node *n, uint16_t id);
 /* pma.c: the answer to a request of the performance management class replaces it; false = none. */
 bool
-pma_answer(struct model *m, uint32_t node, unsigned in, uint8_t mad[MAD_SIZE]);
+pma_answer(struct model *m, uint32_t node, uint8_t mad[MAD_SIZE]);
 /* sma_port.c: these return a MAD status. */
 uint16_t
 sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,
@@ -424,6 +441,9 @@ uint16_t
 sma_guid_info(const struct sma_request *r);
 uint16_t
 sma_p_keys(const struct sma_request *r);
+/* The index of the first entry of a port's P_Key table that lets a P_Key in, or -1. */
+int
+sma_pkey_index(const struct sim_node *n, unsigned port, uint16_t pkey);
 uint16_t
 sma_sl_to_vl(const struct sma_request *r);
 uint16_t

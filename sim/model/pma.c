@@ -303,12 +303,11 @@ answer(struct pma_request *r, uint16_t id, bool set)
 }
 
 bool
-pma_answer(struct model *m, uint32_t node, unsigned in, uint8_t mad[MAD_SIZE])
+pma_answer(struct model *m, uint32_t node, uint8_t mad[MAD_SIZE])
 {
 	struct pma_request r = { .m = m, .node = node, .data = mad + PMA_DATA };
 	struct mad_header h;
 
-	(void)in;
 	if (mad_header_decode(&h, mad, MAD_SIZE) < 0 ||
 	    (h.method != MAD_GET && h.method != MAD_SET))
 		return false;

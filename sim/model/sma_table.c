@@ -90,7 +90,7 @@ sma_guid_info(const struct sma_request *r)
 		guidinfo_decode(guids, r->data);
 		memcpy(p->guids + first, guids, len * sizeof(*guids));
 		memset(guids, 0, sizeof(guids));
-		flight_changed(r->m, r->node, r->n->type == NODE_SWITCH ? 0 : r->in);
+		flight_changed(r->m, r->node, end_number(r->n, r->in));
 	}
 	if (p->guids)
 		memcpy(guids, p->guids + first, len * sizeof(*guids));
@@ -133,16 +133,16 @@ sma_p_keys(const struct sma_request *r)
 	return 0;
 }
 
-bool
-sma_pkey_allows(const struct sim_node *n, unsigned port, uint16_t pkey)
+int
+sma_pkey_index(const struct sim_node *n, unsigned port, uint16_t pkey)
 {
 	const struct sim_port *p = &n->ports[port];
 	unsigned len = p->pkeys ? device_pkeys(n, port) : 1;
 
 	for (unsigned i = 0; i < len; i++)
 		if (pkeys_match(port_pkey(p, i), pkey))
-			return true;
-	return false;
+			return (int)i;
+	return -1;
 }
 
 /* ---- SL to VL ---- */

@@ -170,10 +170,10 @@ model_port_errors(struct model *m, uint32_t node, unsigned port, enum trap_numbe
 	struct notice notice = { .type = NOTICE_URGENT, .trap = (uint16_t)which };
 	unsigned from;
 
-	if (node >= m->net->nnodes || port > m->nodes[node].nports ||
-	    which < TRAP_LOCAL_INTEGRITY || which > TRAP_FLOW_CONTROL)
+	if (!model_has_port(m, node, port) || which < TRAP_LOCAL_INTEGRITY ||
+	    which > TRAP_FLOW_CONTROL)
 		return;
-	from = m->nodes[node].type == NODE_SWITCH ? 0 : port;
+	from = end_number(&m->nodes[node], port);
 	if (!may_trap(m, node, from))
 		return;
 	put16(notice.details + 2, m->nodes[node].ports[from].info.lid);
@@ -190,16 +190,16 @@ past_threshold(uint8_t *count, unsigned threshold, uint32_t n)
 	return (unsigned)(all / (threshold + 1));
 }
 
-unsigned
-trap_count_errors(struct model *m, uint32_t node, unsigned port, enum trap_number kind, uint32_t n)
+/* A link had `n` more errors of a kind (129: marginal link errors, 130: buffer overruns); a trap
+ * where they pass the threshold of PortInfo. Returns how often. */
+static unsigned
+count_errors(struct model *m, uint32_t node, unsigned port, enum trap_number kind, uint32_t n)
 {
 	struct sim_port *p = &m->nodes[node].ports[port];
-	unsigned times = n;
+	unsigned times = kind == TRAP_LOCAL_INTEGRITY ?
+		past_threshold(&p->phy_errors, p->info.local_phy_errors, n) :
+		past_threshold(&p->overruns, p->info.overrun_errors, n);
 
-	if (kind == TRAP_LOCAL_INTEGRITY)
-		times = past_threshold(&p->phy_errors, p->info.local_phy_errors, n);
-	else if (kind == TRAP_BUFFER_OVERRUN)
-		times = past_threshold(&p->overruns, p->info.overrun_errors, n);
 	if (times)
 		model_port_errors(m, node, port, kind);
 	return times;
@@ -214,11 +214,11 @@ trap_counted(struct model *m, uint32_t node, unsigned port, unsigned counter, ui
 	switch (counter) {
 	case CTR_SYMBOL:
 	case CTR_RCV_PHYSICAL:
-		times = trap_count_errors(m, node, port, TRAP_LOCAL_INTEGRITY, errors);
+		times = count_errors(m, node, port, TRAP_LOCAL_INTEGRITY, errors);
 		counter_add(m, node, port, CTR_LOCAL_INTEGRITY, times);
 		break;
 	case CTR_RCV_OVERRUN:
-		times = trap_count_errors(m, node, port, TRAP_BUFFER_OVERRUN, errors);
+		times = count_errors(m, node, port, TRAP_BUFFER_OVERRUN, errors);
 		counter_add(m, node, port, CTR_OVERRUN, times);
 		break;
 	case CTR_LOCAL_INTEGRITY:
@@ -262,7 +262,7 @@ void
 trap_bad_mkey(struct model *m, uint32_t node, unsigned in, uint16_t slid, const struct smp *s)
 {
 	struct notice notice = { .type = NOTICE_SECURITY, .trap = TRAP_BAD_M_KEY };
-	unsigned port = m->nodes[node].type == NODE_SWITCH ? 0 : in;
+	unsigned port = end_number(&m->nodes[node], in);
 	unsigned hops = s->hop_count;
 	uint8_t *d = notice.details;
 
@@ -353,7 +353,7 @@ model_bad_key(struct model *m, uint32_t node, unsigned port, enum trap_number wh
 	struct trap_packet p = { .key = key, .src_qp = 1, .dst_qp = 1, .slid = slid };
 	struct sim_node *n;
 
-	if (node >= m->net->nnodes || port > m->nodes[node].nports)
+	if (!model_has_port(m, node, port))
 		return;
 	n = &m->nodes[node];
 	if (which == TRAP_SWITCH_BAD_P_KEY && n->type == NODE_SWITCH && port) {

@@ -11,7 +11,6 @@
  * routes follow IBA volume 1, 14.2.2 (compliance C14-9 on the way out, C14-13 on the way back),
  * forwarding by LID 18.2.4.3. SMPs travel on VL 15 and pass links in Initialize; all else is data.
  */
-#define MAX_HOPS 64
 /* A GMP's packet in words of 4 bytes: MAD, LRH, BTH, DETH and ICRC. */
 #define GMP_WORDS ((MAD_SIZE + 8 + 12 + 8 + 4) / 4)
 
@@ -95,7 +94,7 @@ partition_allows(const struct packet *k, const struct sim_node *n, uint32_t node
 	const struct portinfo *i = &n->ports[port].info;
 
 	if (!k->pkey || !(in ? i->enforce_in : i->enforce_out) ||
-	    sma_pkey_allows(n, port, k->pkey))
+	    sma_pkey_index(n, port, k->pkey) >= 0)
 		return true;
 	if (k->counts) {
 		counter_add(k->counts, node, port,
@@ -146,7 +145,7 @@ way_by_lid(const struct model *m, const struct packet *k, struct place *at)
 		if ((rc = pass(m, k, &to, out)) < 0)
 			return rc;
 		*at = to;
-		if (at->hops - before > MAX_HOPS)
+		if (at->hops - before > HOPS_MAX)
 			return ERR_FULL;
 	}
 	return (int)(at->hops - before);
@@ -185,7 +184,7 @@ spread_from(struct spread *s, struct place at);
 static void
 spread_through(struct spread *s, struct place at, unsigned out)
 {
-	if (!s->cables || at.hops >= MAX_HOPS)
+	if (!s->cables || at.hops >= HOPS_MAX)
 		return;
 	s->cables--;
 	if (!pass(s->m, s->k, &at, out))
@@ -216,7 +215,7 @@ void
 way_by_mlid(const struct model *m, const struct packet *k, const struct place *at, way_fn fn,
 	    void *arg)
 {
-	struct spread s = { m, k, fn, arg, 4 * m->net->nnodes + MAX_HOPS };
+	struct spread s = { m, k, fn, arg, 4 * m->net->nnodes + HOPS_MAX };
 
 	if (m->nodes[at->node].type == NODE_SWITCH)
 		spread_from(&s, *at);

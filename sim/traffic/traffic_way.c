@@ -12,7 +12,6 @@
  * found in two passes: the places that a packet can get to, depth first (a place that leads back
  * to itself is a loop), then what each of them carries, in the order that this gives.
  */
-#define MAX_HOPS 64
 #define KEY_SALTS 16u	/* ways that begin alike and leave by different ports */
 
 void
@@ -103,7 +102,7 @@ visit(const struct walk *k, struct place at)
 
 	if (w->seen[in] == 2 * w->stamp + 1)
 		return true;
-	if (w->seen[in] == 2 * w->stamp || at.hops > MAX_HOPS)
+	if (w->seen[in] == 2 * w->stamp || at.hops > HOPS_MAX)
 		return false;
 	w->seen[in] = 2 * w->stamp;
 	w->part[in] = 0;

@@ -321,7 +321,7 @@ test_any_bytes(void **state)
 		mad[17] &= 0x3f;
 		mad[65] &= i & 1 ? 7 : 255;
 		memcpy(was, mad, MAD_SIZE);
-		if (pma_answer(r->m, (uint32_t)i % 4, 1, mad)) {
+		if (pma_answer(r->m, (uint32_t)i % 4, mad)) {
 			answers++;
 			assert_int_equal(mad[3], MAD_GET_RESP);
 			assert_memory_equal(mad + 8, was + 8, 8);
