@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "sim/control/words.h"
 #include "sm/base/mem.h"
 #include "sm/wire/cursor.h"
 
@@ -39,7 +40,7 @@ struct capture {
 	struct model *m;		/* whose MADs */
 	FILE *f;			/* where they go */
 	char *path;			/* its name, for people */
-	enum capture_format format;	/* of the file */
+	bool text;			/* lines, not pcap */
 	uint64_t count;			/* MADs told */
 	monotime start;			/* of the capture, on the loop's clock */
 	int error;			/* errno of the first write that failed */
@@ -158,7 +159,7 @@ static void
 put_line(struct capture *c, const struct model_passage *p)
 {
 	const struct ibnet_node *nodes = model_ibnet(c->m)->nodes;
-	monotime now = loop_now(model_loop(c->m)) - c->start;
+	char now[SECONDS_TEXT_SIZE];
 	struct mad_header h;
 	struct buf b = { 0 };
 	bool smp = p->mad[1] == MAD_CLASS_SUBN_LID || p->mad[1] == MAD_CLASS_SUBN_DIRECT;
@@ -168,8 +169,8 @@ put_line(struct capture *c, const struct model_passage *p)
 	class = class_name(h.mgmt_class);
 	method = mad_method_name(h.method);
 	attribute = smp || h.attr_id <= ATTR_NOTICE ? mad_attr_name(h.attr_id) : NULL;
-	buf_printf(&b, "%" PRId64 ".%06" PRId64 " %s/%u %s %s/%u ", now / SEC(1),
-		   now % SEC(1) / USEC(1), nodes[p->from].name, p->from_port,
+	seconds_text(now, loop_now(model_loop(c->m)) - c->start);
+	buf_printf(&b, "%s %s/%u %s %s/%u ", now, nodes[p->from].name, p->from_port,
 		   p->lost ? "lost at" : ">", nodes[p->to].name, p->to_port);
 	if (class)
 		buf_printf(&b, "%s ", class);
@@ -197,18 +198,17 @@ on_passage(void *arg, const struct model_passage *p)
 {
 	struct capture *c = arg;
 
-	if (c->format == CAPTURE_PCAP)
-		put_packet(c, p);
-	else
+	if (c->text)
 		put_line(c, p);
+	else
+		put_packet(c, p);
 	c->count++;
 }
 
 /* ---- Files ---- */
 
 int
-capture_open(struct capture **c, struct model *m, const char *path, enum capture_format format,
-	     struct error *e)
+capture_open(struct capture **c, struct model *m, const char *path, bool text, struct error *e)
 {
 	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
 
@@ -219,9 +219,9 @@ capture_open(struct capture **c, struct model *m, const char *path, enum capture
 	(*c)->m = m;
 	(*c)->f = f;
 	(*c)->path = mem_strdup(path);
-	(*c)->format = format;
+	(*c)->text = text;
 	(*c)->start = loop_now(model_loop(m));
-	if (format == CAPTURE_PCAP)
+	if (!text)
 		put_header(*c);
 	model_tap(m, on_passage, *c);
 	return 0;

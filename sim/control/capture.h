@@ -2,6 +2,7 @@
 #ifndef SIM_CAPTURE_H
 #define SIM_CAPTURE_H
 
+#include <stdbool.h>
 #include "sim/model/model.h"
 #include "sm/base/error.h"
 
@@ -12,15 +13,9 @@
  */
 struct capture;
 
-enum capture_format {
-	CAPTURE_PCAP,
-	CAPTURE_TEXT,
-};
-
 /* "-" is standard output. A file that is there is replaced. */
 int
-capture_open(struct capture **c, struct model *m, const char *path, enum capture_format format,
-	     struct error *e);
+capture_open(struct capture **c, struct model *m, const char *path, bool text, struct error *e);
 /* ERR_IO if not all of it could be written. NULL is allowed. */
 int
 capture_close(struct capture *c, struct error *e);

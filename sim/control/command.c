@@ -134,10 +134,7 @@ arg_port(const struct call *c, unsigned i, uint32_t *node, unsigned *port)
 int
 arg_time(const struct call *c, unsigned i, monotime *t)
 {
-	if (time_parse(c->args[i], t))
-		return 0;
-	return error_set(c->e, ERR_INVALID, "\"%.60s\" is no time: a number and us, ms, s, min, h "
-			 "or d", c->args[i]);
+	return time_read(c->args[i], t, c->e);
 }
 
 int

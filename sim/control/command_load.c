@@ -13,7 +13,6 @@
  * Commands about what links carry and count: traffic, port counters.
  */
 #define BUSY_LINKS 5u		/* that are shown */
-#define COUNTERS_MAX 80u	/* names of them */
 
 /* ---- Port counters ---- */
 
@@ -21,22 +20,6 @@ static int
 arg_any_port(const struct call *c, unsigned i, uint32_t *node, unsigned *port)
 {
 	return names_port(c->s->names, c->args[i], true, node, port, c->e);
-}
-
-static int
-arg_counter(const struct call *c, unsigned i)
-{
-	const char *words[COUNTERS_MAX + 1] = { NULL }, *near;
-
-	for (unsigned k = 0; k < COUNTERS_MAX && (words[k] = model_counter_name(k)); k++)
-		if (strcmp(words[k], c->args[i]) == 0)
-			return 0;
-	near = nearest_word(c->args[i], words);
-	if (near)
-		return error_set(c->e, ERR_NOT_FOUND, "there is no counter \"%.60s\"; did you mean "
-				 "\"%s\"?", c->args[i], near);
-	return error_set(c->e, ERR_NOT_FOUND, "there is no counter \"%.60s\"; \"counters NODE/PORT "
-			 "all\" lists them", c->args[i]);
 }
 
 /* "17" sets, "+17" counts, "17/s" lets it grow. */
@@ -53,7 +36,8 @@ run_errors(const struct call *c)
 	unsigned port;
 	int rc;
 
-	if ((rc = arg_any_port(c, 0, &node, &port)) < 0 || (rc = arg_counter(c, 1)) < 0)
+	if ((rc = arg_any_port(c, 0, &node, &port)) < 0 ||
+	    (rc = model_counter_known(name, c->e)) < 0)
 		return rc;
 	snprintf(number, sizeof(number), "%.*s", rate ? (int)len - 2 : 31, text);
 	if (rate ? !decimal_parse(number, 0, MODEL_COUNTER_RATE_MAX, &grow) :

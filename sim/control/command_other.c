@@ -9,7 +9,7 @@
 #include "sm/base/mem.h"
 
 /*
- * Commands that begin or end something: timed commands, traffic, recordings, the simulation.
+ * Commands that begin or end something: timed commands, recordings, the simulation.
  */
 
 /* The words of the command are a line of a script. */

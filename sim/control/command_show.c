@@ -6,6 +6,7 @@
 #include "sim/model/model_impl.h"
 #include "sim/control/names.h"
 #include "sim/control/script.h"
+#include "sim/control/words.h"
 
 /*
  * Commands that look: at the fabric as it is, at what is wrong with it, and at who is attached.
@@ -229,11 +230,10 @@ run_programs(const struct call *c)
 static int
 run_time(const struct call *c)
 {
-	monotime now = sim_time(c->s);
+	char text[SECONDS_TEXT_SIZE];
 
 	if (!c->check)
-		buf_printf(c->out, "%" PRId64 ".%06" PRId64 "\n", now / SEC(1),
-			   now % SEC(1) / USEC(1));
+		buf_printf(c->out, "%s\n", seconds_text(text, sim_time(c->s)));
 	return 0;
 }
 

@@ -23,15 +23,10 @@ struct names {
 	struct map guids;		/* node and port GUIDs to node */
 };
 
-/* FNV-1a. */
 static uint64_t
 hash(const char *s)
 {
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 0x100000001b3u;
-	return h;
+	return map_text(s, strlen(s));
 }
 
 struct names *

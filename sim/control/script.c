@@ -231,11 +231,7 @@ read_time(struct reader *r, const char *before, monotime *t)
 {
 	if (r->next >= r->w->len)
 		return error_set(r->e, ERR_INVALID, "a time is missing behind \"%s\"", before);
-	if (!time_parse(r->w->word[r->next], t))
-		return error_set(r->e, ERR_INVALID, "\"%.60s\" is no time: a number and us, ms, s, "
-				 "min, h or d", r->w->word[r->next]);
-	r->next++;
-	return 0;
+	return time_read(r->w->word[r->next++], t, r->e);
 }
 
 static int

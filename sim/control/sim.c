@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/control/sim.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include "sim/control/capture.h"
@@ -9,6 +8,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/control/names.h"
 #include "sim/control/script.h"
+#include "sim/control/words.h"
 #include "sim/traffic/traffic.h"
 #include "sm/base/mem.h"
 
@@ -23,11 +23,11 @@ model_said(void *arg, const char *text)
 }
 
 int
-sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct sim_options *options,
+sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct model_options *options,
 	struct error *e)
 {
-	static const struct sim_options none;
-	const struct sim_options *o = options ? options : &none;
+	static const struct model_options none;
+	const struct model_options *o = options ? options : &none;
 	struct sim *s;
 
 	*sim = NULL;
@@ -39,10 +39,10 @@ sim_new(struct sim **sim, struct loop *l, struct ibnet *net, const struct sim_op
 	s->loop = l;
 	s->net = net;
 	s->started = loop_now(l);
-	s->seed = o->model.seed;
-	if (o->model.like_ibsim)
+	s->seed = o->seed;
+	if (o->like_ibsim)
 		model_ibsim_text(net);
-	s->model = model_new(l, net, &o->model);
+	s->model = model_new(l, net, o);
 	s->kernel = kernel_new(s->model);
 	s->traffic = traffic_new(s->model);
 	s->names = names_new(s->model);
@@ -71,8 +71,7 @@ sim_capture(struct sim *s, const char *path, bool text, struct error *e)
 {
 	int rc = sim_capture_end(s, e);
 
-	return rc < 0 ? rc : capture_open(&s->capture, s->model, path,
-					  text ? CAPTURE_TEXT : CAPTURE_PCAP, e);
+	return rc < 0 ? rc : capture_open(&s->capture, s->model, path, text, e);
 }
 
 int
@@ -101,15 +100,13 @@ sim_time(const struct sim *s)
 void
 sim_note(struct sim *s, const char *fmt, ...)
 {
-	monotime now = sim_time(s);
-	char line[600];
+	char line[600], now[SECONDS_TEXT_SIZE];
 	va_list ap;
 	int len;
 
 	if (!s->log)
 		return;
-	len = snprintf(line, sizeof(line), "%" PRId64 ".%06" PRId64 " ", now / SEC(1),
-		       now % SEC(1) / USEC(1));
+	len = snprintf(line, sizeof(line), "%s ", seconds_text(now, sim_time(s)));
 	va_start(ap, fmt);
 	vsnprintf(line + len, sizeof(line) - (size_t)len, fmt, ap);
 	va_end(ap);

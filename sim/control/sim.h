@@ -41,13 +41,9 @@ struct sim {
 	void *log_arg;			/* handed to it */
 };
 
-struct sim_options {
-	struct model_options model;	/* of the fabric */
-};
-
 /* `net` belongs to the simulation from the call on, also when it fails. `options` may be NULL. */
 int
-sim_new(struct sim **s, struct loop *l, struct ibnet *net, const struct sim_options *options,
+sim_new(struct sim **s, struct loop *l, struct ibnet *net, const struct model_options *options,
 	struct error *e);
 void
 sim_free(struct sim *s);	/* NULL is allowed */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/control/words.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/control/sim.h"
@@ -151,4 +153,21 @@ time_parse(const char *s, monotime *t)
 		return false;
 	*t = (monotime)(v * (double)unit + 0.5);
 	return true;
+}
+
+int
+time_read(const char *s, monotime *t, struct error *e)
+{
+	if (time_parse(s, t))
+		return 0;
+	return error_set(e, ERR_INVALID, "\"%.60s\" is no time: a number and us, ms, s, min, h "
+			 "or d", s);
+}
+
+const char *
+seconds_text(char buf[SECONDS_TEXT_SIZE], monotime t)
+{
+	snprintf(buf, SECONDS_TEXT_SIZE, "%" PRId64 ".%06" PRId64, t / SEC(1),
+		 t % SEC(1) / USEC(1));
+	return buf;
 }

@@ -28,6 +28,13 @@ words_split(struct words *w, const char *line, struct error *e);
  * TIME_MAX. */
 bool
 time_parse(const char *s, monotime *t);
+/* The same, or ERR_INVALID with a sentence. */
+int
+time_read(const char *s, monotime *t, struct error *e);
+/* Seconds with six digits behind the point, as in the event log. */
+#define SECONDS_TEXT_SIZE 32
+const char *
+seconds_text(char buf[SECONDS_TEXT_SIZE], monotime t);
 /* 12.5, with an optional sign behind it (%): within [min, max]. */
 bool
 decimal_parse(const char *s, double min, double max, double *value);

@@ -190,23 +190,38 @@ model_counter_name(unsigned i)
 	return i < NAMES ? names[i].name : NULL;
 }
 
-/* The counter of a name, for a port that exists; or ERR_*. */
 static int
-find(const struct model *m, uint32_t node, unsigned port, const char *name, struct error *e)
+find_name(const char *name, struct error *e)
 {
 	const char *words[NAMES + 1] = { NULL }, *near;
 
-	if (!model_has_port(m, node, port) || (!port && m->nodes[node].type != NODE_SWITCH))
-		return error_set(e, ERR_NOT_FOUND, "there is no port %u to count at", port);
 	for (size_t i = 0; i < NAMES; i++) {
 		words[i] = names[i].name;
 		if (!strcmp(names[i].name, name))
 			return names[i].counter;
 	}
 	if ((near = nearest_word(name, words)))
-		return error_set(e, ERR_NOT_FOUND,
-				 "no counter is called \"%.40s\"; is \"%s\" meant?", name, near);
-	return error_set(e, ERR_NOT_FOUND, "no counter is called \"%.40s\"", name);
+		return error_set(e, ERR_NOT_FOUND, "there is no counter \"%.60s\"; did you mean "
+				 "\"%s\"?", name, near);
+	return error_set(e, ERR_NOT_FOUND, "there is no counter \"%.60s\"; \"counters NODE/PORT "
+			 "all\" lists them", name);
+}
+
+int
+model_counter_known(const char *name, struct error *e)
+{
+	int counter = find_name(name, e);
+
+	return counter < 0 ? counter : 0;
+}
+
+/* The counter of a name, for a port that exists; or ERR_*. */
+static int
+find(const struct model *m, uint32_t node, unsigned port, const char *name, struct error *e)
+{
+	if (!model_has_port(m, node, port) || (!port && m->nodes[node].type != NODE_SWITCH))
+		return error_set(e, ERR_NOT_FOUND, "there is no port %u to count at", port);
+	return find_name(name, e);
 }
 
 int

@@ -444,11 +444,12 @@ model_lft(const struct model *m, uint32_t node, uint16_t lid)
 uint64_t
 model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
 {
-	const uint64_t *guids = model_has_port(m, node, port) ? m->nodes[node].ports[port].guids : NULL;
+	const struct sim_port *p;
 
-	if (!index)
+	if (!index || !model_has_port(m, node, port))
 		return model_port_guid(m, node, port);
-	return guids && index < m->nodes[node].ports[port].info.guid_cap ? guids[index] : 0;
+	p = &m->nodes[node].ports[port];
+	return p->guids && index < p->info.guid_cap ? p->guids[index] : 0;
 }
 
 unsigned

@@ -310,5 +310,8 @@ model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *na
 /* The names, from 0 on; NULL behind the last. */
 const char *
 model_counter_name(unsigned i);
+/* 0 if a counter has this name, else ERR_NOT_FOUND with a sentence. */
+int
+model_counter_known(const char *name, struct error *e);
 
 #endif

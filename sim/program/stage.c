@@ -54,7 +54,7 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc)
 		o->latency = true;
 		return true;
 	case 'I':
-		o->sim.model.like_ibsim = true;
+		o->model.like_ibsim = true;
 		return true;
 	case 'l':
 		o->log = value;
@@ -63,9 +63,9 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc)
 		o->script = value;
 		return true;
 	case 'S':
-		if (!number_parse(value, 0, UINT64_MAX, &o->sim.model.seed))
+		if (!number_parse(value, 0, UINT64_MAX, &o->model.seed))
 			*rc = cmd_complain("--seed takes a number, not", value);
-		o->recipe.seed = o->sim.model.seed;
+		o->recipe.seed = o->model.seed;
 		return true;
 	case 'r':
 		if (!link_parse(value, &o->recipe.width, &o->recipe.speed))
@@ -176,15 +176,15 @@ static int
 open_parts(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
 	   struct error *e)
 {
-	struct sim_options so = o->sim;
+	struct model_options mo = o->model;
 	struct ibnet *net;
 	int rc;
 
 	if ((rc = generate_or_read(&net, fabric, &o->recipe, e)) < 0)
 		return rc;
-	so.model.instant = !o->latency;
-	so.model.ar = o->adaptive ? &o->ar : NULL;
-	if ((rc = sim_new(&g->sim, g->loop, net, &so, e)) < 0 ||
+	mo.instant = !o->latency;
+	mo.ar = o->adaptive ? &o->ar : NULL;
+	if ((rc = sim_new(&g->sim, g->loop, net, &mo, e)) < 0 ||
 	    (o->log && (rc = open_log(g, o->log, e)) < 0) ||
 	    (o->capture && (rc = sim_capture(g->sim, o->capture, is_text(o->capture), e)) < 0) ||
 	    (o->script && (rc = start_script(g->sim, o->script, e)) < 0))
@@ -203,7 +203,7 @@ stage_open(struct stage *g, const struct stage_options *o, const char *fabric, c
 	int rc;
 
 	memset(g, 0, sizeof(*g));
-	g->loop = o->virtual_time ? loop_new_virtual(o->sim.model.seed) : loop_new_event();
+	g->loop = o->virtual_time ? loop_new_virtual(o->model.seed) : loop_new_event();
 	rc = open_parts(g, o, fabric, socket, e);
 	if (rc < 0)
 		stage_close(g, NULL);

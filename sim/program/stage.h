@@ -20,7 +20,7 @@ struct stage_options {
 	bool virtual_time;		/* as fast as it can, and nobody attaches */
 	bool adaptive;			/* there are adaptive switches */
 	struct ar_options ar;		/* which, if so */
-	struct sim_options sim;		/* what the simulation is told */
+	struct model_options model;	/* of the fabric, but for latency and adaptive switches */
 	struct generate_options recipe;	/* of a fabric that is no file */
 };
 

@@ -25,39 +25,28 @@ struct hosts {
 };
 
 /* The two words of a description, if the second looks like a device's. */
-struct words {
+struct host_words {
 	const char *host;		/* not terminated */
 	size_t host_len;		/* its characters */
 	const char *device;		/* up to the end of the description */
 };
 
 static bool
-split(struct words *w, const char *desc)
+split(struct host_words *w, const char *desc)
 {
 	size_t len = strcspn(desc, " "), device_len;
 
-	*w = (struct words){ desc, len, desc + len + strspn(desc + len, " ") };
+	*w = (struct host_words){ desc, len, desc + len + strspn(desc + len, " ") };
 	device_len = strlen(w->device);
 	return len && device_len && isalpha((unsigned char)w->device[0]) &&
 	       isdigit((unsigned char)w->device[device_len - 1]) && !strchr(w->device, ' ');
 }
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t
-hash(const char *s, size_t len)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	while (len--)
-		h = (h ^ (uint8_t)*s++) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static uint32_t
 find_word(const struct hosts *hs, const char *host, size_t len)
 {
-	uint32_t first = map_get(&hs->words, hash(host, len));
-	struct words w;
+	uint32_t first = map_get(&hs->words, map_text(host, len));
+	struct host_words w;
 
 	if (first == MAP_NONE || !split(&w, hs->net->nodes[first].desc) || w.host_len != len ||
 	    memcmp(w.host, host, len))
@@ -68,7 +57,7 @@ find_word(const struct hosts *hs, const char *host, size_t len)
 static bool
 has_device(const struct hosts *hs, uint32_t first, const char *device)
 {
-	struct words w;
+	struct host_words w;
 
 	for (uint32_t n = first; n != IBNET_NONE; n = hs->next[n])
 		if (split(&w, hs->net->nodes[n].desc) && !strcmp(w.device, device))
@@ -80,7 +69,7 @@ static void
 index_node(struct hosts *hs, uint32_t node)
 {
 	const struct ibnet_node *n = &hs->net->nodes[node];
-	struct words w;
+	struct host_words w;
 	uint32_t first;
 
 	hs->head[node] = node;
@@ -89,8 +78,8 @@ index_node(struct hosts *hs, uint32_t node)
 		return;
 	first = find_word(hs, w.host, w.host_len);
 	if (first == IBNET_NONE) {
-		if (map_get(&hs->words, hash(w.host, w.host_len)) == MAP_NONE)
-			map_set(&hs->words, hash(w.host, w.host_len), node);
+		if (map_get(&hs->words, map_text(w.host, w.host_len)) == MAP_NONE)
+			map_set(&hs->words, map_text(w.host, w.host_len), node);
 		return;
 	}
 	if (!hs->strangers[first] && has_device(hs, first, w.device))
@@ -191,7 +180,7 @@ add_device(struct hosts *hs, struct host *h, uint32_t node, unsigned qps)
 	const struct ibnet_node *n = &hs->net->nodes[node];
 	bool smi = qps == HOST_QP0;
 	struct host_device d = { .node = node, .qps = (uint8_t)qps };
-	struct words w;
+	struct host_words w;
 
 	if (!smi && n->type == IBNET_CA && split(&w, n->desc) && is_linux_name(w.device) &&
 	    !is_taken(h, w.device))

@@ -132,3 +132,14 @@ map_free(struct map *m)
 	mem_free(m->values);
 	*m = (struct map){ 0 };
 }
+
+/* FNV-1a (Fowler, Noll, Vo). */
+uint64_t
+map_text(const char *s, size_t len)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	while (len--)
+		h = (h ^ (uint8_t)*s++) * UINT64_C(0x100000001b3);
+	return h;
+}

@@ -30,4 +30,8 @@ map_clear(struct map *m);
 void
 map_free(struct map *m);
 
+/* A text as a key. Two texts may have one key: who finds something compares. */
+uint64_t
+map_text(const char *s, size_t len);
+
 #endif

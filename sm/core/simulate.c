@@ -35,13 +35,13 @@ struct simulate *
 simulate_new(struct loop *l, const struct simulate_options *o,
 	     void (*log)(void *arg, const char *line), void *arg, struct error *e)
 {
-	struct sim_options so = { .model = { .seed = o->seed, .instant = !loop_is_virtual(l) } };
+	struct model_options mo = { .seed = o->seed, .instant = !loop_is_virtual(l) };
 	struct generate_options recipe = { .seed = o->seed };
 	struct ibnet *net;
 	struct simulate *s;
 	struct sim *sim;
 
-	if (generate_or_read(&net, o->fabric, &recipe, e) < 0 || sim_new(&sim, l, net, &so, e) < 0)
+	if (generate_or_read(&net, o->fabric, &recipe, e) < 0 || sim_new(&sim, l, net, &mo, e) < 0)
 		return NULL;
 	sim_log(sim, log, arg);
 	if (o->script && read_script(sim, o->script, e) < 0) {

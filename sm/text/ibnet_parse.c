@@ -53,11 +53,9 @@ struct parser {
 static uint32_t
 name_find(const struct parser *p, const char *name, size_t len, uint64_t *key)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = map_text(name, len);
 	uint32_t i;
 
-	for (size_t k = 0; k < len; k++)
-		h = (h ^ (unsigned char)name[k]) * 0x100000001b3u;
 	for (; (i = map_get(&p->names, h)) != MAP_NONE; h++) {
 		const char *other = p->net->nodes[i].name;
 

@@ -63,7 +63,7 @@ stop(void)
 static void
 start(void)
 {
-	struct sim_options o = { .model = { .seed = 1, .instant = true } };
+	struct model_options o = { .seed = 1, .instant = true };
 	struct ibnet *net;
 	struct error e;
 

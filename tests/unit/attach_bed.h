@@ -69,7 +69,7 @@ static inline int
 bed_setup(void **state)
 {
 	struct bed *b = calloc(1, sizeof(*b));
-	struct sim_options o = { .model = { .seed = 1, .instant = true } };
+	struct model_options o = { .seed = 1, .instant = true };
 	struct ibnet *net;
 	struct error e = { 0 };
 

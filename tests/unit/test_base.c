@@ -335,6 +335,16 @@ test_map_model(void **state)
 	map_remove(&m, keys[0]);
 }
 
+/* Values from the authors' list of test vectors. */
+static void
+test_map_text(void **state)
+{
+	(void)state;
+	assert_true(map_text("", 0) == 0xcbf29ce484222325u);
+	assert_true(map_text("a", 1) == 0xaf63dc4c8601ec8cu);
+	assert_true(map_text("foobar!", 6) == 0x85944171f73967e8u);
+}
+
 /* GUIDs as one vendor hands them out, in steps of 2 to the n, must not pile up in few slots. */
 static void
 test_map_spread(void **state)
@@ -547,6 +557,7 @@ main(void)
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_map_model),
 		cmocka_unit_test(test_map_spread),
+		cmocka_unit_test(test_map_text),
 		cmocka_unit_test(test_clock_text),
 		cmocka_unit_test(test_duration_text),
 		cmocka_unit_test(test_table),

@@ -18,13 +18,13 @@ slurp(const char *path, uint8_t *data, size_t size)
 }
 
 static void
-record(struct rig *r, const char *path, enum capture_format format)
+record(struct rig *r, const char *path, bool text)
 {
 	struct capture *c;
 	struct error e = { 0 };
 	struct ask q = { .path = "1", .method = MAD_GET, .attr = ATTR_NODE_INFO };
 
-	assert_int_equal(capture_open(&c, r->m, path, format, &e), 0);
+	assert_int_equal(capture_open(&c, r->m, path, text, &e), 0);
 	must(ask(r, q));
 	assert_int_equal(capture_count(c), 2);
 	assert_int_equal(capture_close(c, &e), 0);
@@ -56,7 +56,7 @@ test_pcap(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	record(*state, path, CAPTURE_PCAP);
+	record(*state, path, false);
 	n = slurp(path, data, sizeof(data));
 	unlink(path);
 	/* Two records of 16 bytes, and packets of 28 of headers, 256 of MAD and 6 of checksums. */
@@ -82,7 +82,7 @@ test_text(void **state)
 
 	assert_true(fd >= 0);
 	close(fd);
-	record(*state, path, CAPTURE_TEXT);
+	record(*state, path, true);
 	slurp(path, (uint8_t *)text, sizeof(text) - 1);
 	unlink(path);
 	assert_non_null(strstr(text, " h1/1 > A/1 SubnDirect Get NodeInfo modifier 0x0 tid 0x"));
@@ -97,9 +97,9 @@ test_refused(void **state)
 	struct error e = { 0 };
 	struct capture *c;
 
-	assert_int_equal(capture_open(&c, r->m, "/nowhere/x", CAPTURE_PCAP, &e), ERR_IO);
+	assert_int_equal(capture_open(&c, r->m, "/nowhere/x", false, &e), ERR_IO);
 	assert_string_equal(e.text, "cannot write /nowhere/x: No such file or directory");
-	assert_int_equal(capture_open(&c, r->m, "/dev/full", CAPTURE_PCAP, &e), 0);
+	assert_int_equal(capture_open(&c, r->m, "/dev/full", false, &e), 0);
 	assert_int_equal(capture_close(c, &e), ERR_IO);
 	assert_string_equal(e.text, "cannot write all of /dev/full: No space left on device");
 }

@@ -38,7 +38,7 @@ static int
 open_desk(void **state)
 {
 	struct desk *d = calloc(1, sizeof(*d));
-	struct sim_options o = { .model = { .seed = 1, .instant = true } };
+	struct model_options o = { .seed = 1, .instant = true };
 	struct ibnet *net;
 
 	assert_non_null(d);

@@ -34,7 +34,7 @@ static void
 open_stage(struct stage *g, const char *k, uint64_t seed)
 {
 	struct generate_options none = { 0 };
-	struct sim_options o = { .model = { .seed = seed, .instant = true } };
+	struct model_options o = { .seed = seed, .instant = true };
 	char number[8];
 	char *args[] = { number };
 	struct ibnet *net;
