@@ -90,6 +90,10 @@ test_cli(void **state)
 	weft_says("show links", 0, "spine/1 (0x00000000000000a0)  rack1/leaf1/5 ", "");
 	weft_says("show routes rack1/leaf1", 0, "8 LIDs, 0 of them dropped", "");
 	weft_says("show routes gpu-3", 0, "to gpu-3/1, LID 13: 4 switches", "");
+	weft_says("show routes --dump", 0, "of switch Lid ", "");
+	weft_says("show routes --dump", 0, ": 'gpu-3')\n", "");
+	weft_says("show routes --dump", 0, " valid lids dumped \n", "");
+	weft_says("help route", 0, "usage: weft route FILE", "");
 	weft_says("show engines", 0, "minhop", "");
 	weft_says("show events", 0, "now master", "");
 	weft_says("show topology -o dot", 0, "graph fabric {", "");
@@ -171,7 +175,7 @@ test_cli_json(void **state)
 		"show ports",	"show links",  "show routes spine/0", "show routes 13",
 		"show engines", "show events", "show topology",	      "path 11 14",
 		"check",	"reroute",     "reload --dry-run",    "drain gpu-1",
-		"undrain 11",	"fail 11 --dry-run",
+		"undrain 11",	"fail 11 --dry-run", "show routes --dump",
 	};
 	static struct result r;
 	char line[80];
@@ -211,6 +215,11 @@ test_cli_fails(void **state)
 	weft_says("status --down", 2, "", "no option --down, weft show ports has; see weft status");
 	weft_says("status -x", 2, "", "\"-x\"");
 	weft_says("path gpu-1", 2, "", "usage: weft path SRC DST");
+	weft_says("show routes", 2, "", "usage: weft show routes NODE [--all] | --dump");
+	weft_says("show routes gpu-3 --dump", 2, "", "name no node");
+	weft_says("check --seed 3", 2, "", "--seed goes with --dump only");
+	weft_says("route", 2, "", "usage: weft route FILE");
+	weft_says("route FILE --lmc x", 2, "", "--lmc N: \"x\" is no number");
 	weft_says("path gpu-1 gpu-2 gpu-3", 2, "", "too many words");
 	weft_says("status -o yaml", 2, "", "--output cannot be \"yaml\": it is table or json");
 	weft_says("wait --timeout soon", 2, "", "--timeout SECONDS: \"soon\" is no time");
