@@ -17,14 +17,10 @@
  * nothing is touched after one.
  */
 #define SA_CLASS_VERSION 2
-#define GMP_Q_KEY 0x80010000u
-#define METHOD_GET_TABLE 0x12
-#define METHOD_GET_MULTI 0x14
-#define METHOD_DELETE 0x15
 #define BIT(method) (1u << (method))
 #define SMP_METHODS (BIT(MAD_GET) | BIT(MAD_SET) | BIT(MAD_TRAP) | BIT(MAD_TRAP_REPRESS))
-#define SA_METHODS (SMP_METHODS | BIT(MAD_REPORT) | BIT(METHOD_GET_TABLE) | \
-		    BIT(METHOD_GET_MULTI) | BIT(METHOD_DELETE))
+#define SA_METHODS (SMP_METHODS | BIT(MAD_REPORT) | BIT(MAD_GET_TABLE) | BIT(MAD_GET_TRACE) | \
+		    BIT(MAD_GET_MULTI) | BIT(MAD_DELETE))
 
 enum {
 	AGENT_SMP_LID,
@@ -40,7 +36,7 @@ struct direct {
 	struct kernel_agent *agents[AGENTS];	/* one for each class */
 	struct loop_timer *state;	/* tells the state, at first and when it has changed */
 	struct port_events ev;		/* whom to tell */
-	uint64_t too_long;		/* messages that did not fit into one MAD */
+	uint64_t too_long;		/* messages over PORT_LEN_MAX */
 	struct log_limit log_too_long;	/* for these */
 	uint32_t node;			/* where it is attached */
 	bool told;			/* the state, at least once */
@@ -69,23 +65,40 @@ agent_of(const struct direct *d, uint8_t mgmt_class)
 	}
 }
 
-/* What the kernel refuses is a second request of one transaction id, until the first is over. */
+static void
+put_grh(struct kernel_mad *to, const struct port_grh *grh)
+{
+	to->grh = true;
+	memcpy(to->gid, grh->gid, sizeof(to->gid));
+	to->flow_label = grh->flow_label;
+	to->gid_index = grh->gid_index;
+	to->hop_limit = grh->hop_limit;
+	to->traffic_class = grh->traffic_class;
+}
+
+/* What the kernel refuses is a second message of one transaction id, until the first is over; or
+ * one that can be none. */
 static int
-direct_send(struct port *p, const struct port_mad *mad)
+direct_send(struct port *p, const struct port_mad *m)
 {
 	struct direct *d = direct_of(p);
-	struct kernel_agent *a = agent_of(d, mad->mad[1]);
+	struct kernel_agent *a = agent_of(d, port_mad_bytes(m)[1]);
 	struct kernel_mad out = {
-		.data = mad->mad, .len = MAD_SIZE, .timeout_ms = mad->timeout_ms,
-		.lid = mad->lid, .sl = mad->sl, .pkey_index = mad->pkey_index,
-		.qpn = mad->qp && !mad->remote_qp ? 1 : mad->qp ? mad->remote_qp : 0,
-		.qkey = mad->qp ? GMP_Q_KEY : 0,
+		.data = port_mad_bytes(m), .len = port_mad_len(m), .timeout_ms = m->timeout_ms,
+		.retries = m->retries, .lid = m->lid, .sl = m->sl, .pkey_index = m->pkey_index,
+		.path_bits = m->path_bits,
+		.qpn = m->qp && !m->remote_qp ? 1 : m->qp ? m->remote_qp : 0,
+		.qkey = m->qp ? PORT_Q_KEY : 0,
 	};
 
+	if (!port_mad_ok(m))
+		return ERR_INVALID;
 	if (!p->up)
 		return ERR_CLOSED;
 	if (!a)
 		return ERR_UNSUPPORTED;
+	if (m->has_grh)
+		put_grh(&out, &m->grh);
 	return kernel_send(a, &out) ? ERR_BUSY : 0;
 }
 
@@ -102,22 +115,36 @@ direct_set_issm(struct port *p, bool on, struct error *e)
 /* ---- In ---- */
 
 static void
+take_grh(struct port_grh *grh, const struct kernel_mad *from)
+{
+	memcpy(grh->gid, from->gid, sizeof(grh->gid));
+	grh->flow_label = from->flow_label;
+	grh->gid_index = from->gid_index;
+	grh->hop_limit = from->hop_limit;
+	grh->traffic_class = from->traffic_class;
+}
+
+static void
 on_receive(void *arg, const struct kernel_mad *m)
 {
 	struct direct *d = arg;
 	struct port_mad in = {
+		.data = m->len > MAD_SIZE ? m->data : NULL, .len = m->status ? 0 : (uint32_t)m->len,
 		.lid = m->lid, .qp = m->qpn != 0, .sl = m->sl, .remote_qp = m->qpn,
-		.pkey_index = m->pkey_index, .status = m->status ? ERR_TIMEOUT : 0,
+		.pkey_index = m->pkey_index, .path_bits = m->path_bits, .has_grh = m->grh,
+		.status = m->status ? ERR_TIMEOUT : 0,
 	};
 
-	if (m->len > MAD_SIZE) {
+	if (m->len > PORT_LEN_MAX) {
 		d->too_long++;
 		log_limited(&d->log_too_long, LOG_L_WARNING,
 			    "%s: dropped a management message of %zu bytes", d->port.id.name,
 			    m->len);
 		return;
 	}
-	memcpy(in.mad, m->data, m->len);
+	if (m->grh)
+		take_grh(&in.grh, m);
+	memcpy(in.mad, m->data, m->len < MAD_SIZE ? m->len : MAD_SIZE);
 	d->ev.receive(d->ev.arg, &in);
 }
 

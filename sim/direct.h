@@ -22,7 +22,7 @@ direct_open(struct port **p, struct model *m, uint32_t node, unsigned port,
  * takes. */
 uint64_t
 direct_unsolicited(const struct port *p);
-/* Messages of several MADs, which do not fit into struct port_mad and were dropped. */
+/* Messages of more than PORT_LEN_MAX bytes, which were dropped. */
 uint64_t
 direct_too_long(const struct port *p);
 

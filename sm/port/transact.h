@@ -85,8 +85,9 @@ struct transact_ops {
 	void (*done)(void *arg, struct transact_target *t, const struct transact_result *r);
 	/* Nothing is outstanding and no target is ready. Called from the loop, once each time. */
 	void (*idle)(void *arg);
-	/* A request or trap of another node, or a GMP: anything that is not an answer of ours. A
-	 * GMP of ours that found no answer comes back here with its status set. */
+	/* A request or trap of another node, or a GMP, which may be long: anything that is not an
+	 * answer of ours. A GMP of ours that found no answer, or a long answer that was not taken,
+	 * comes back here with its status set. */
 	void (*request)(void *arg, const struct port_mad *m);
 	/* transact_reroute(): the directed route of a request under way, path[1..*hops]; for
 	 * TRANSACT_AGAIN the new one is put there. May be NULL. */
@@ -143,7 +144,7 @@ transact_reroute(struct transact *t);
 /* Nothing outstanding, nothing ready. */
 bool
 transact_is_idle(const struct transact *t);
-/* Send a MAD that expects no answer (a response, TrapRepress). */
+/* Send what is no transaction of the engine's: a response, TrapRepress, or any GMP. */
 int
 transact_send(struct transact *t, const struct port_mad *m);
 const struct transact_counters *

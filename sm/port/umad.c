@@ -17,7 +17,10 @@
  *
  * Kernel facts. Each request needs a time-out, else the answer is dropped; the kernel owns the
  * high half of TIDs; a time-out brings the MAD back with a status and 24 bytes; a message that is
- * too long for the buffer stays first in the queue until it is read whole.
+ * too long for the buffer stays first in the queue until it is read whole. So the thread reads with
+ * room for one MAD, and again with as much as the kernel then says that the message has. A long
+ * message keeps that buffer until the loop has handed it over; while more than BACKLOG_MAX bytes of
+ * them wait, the kernel keeps the rest.
  */
 #include "sm/port/umad.h"
 
@@ -29,6 +32,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
@@ -44,16 +48,18 @@
 #define RETRY_MAX SEC(3)
 #define FAILURES_MAX 8		/* refused sends in a row that mean the device is gone */
 #define SA_CLASS_VERSION 2
-#define GMP_Q_KEY 0x80010000
-#define METHOD_GET_TABLE 0x12
-#define METHOD_GET_MULTI 0x14
-#define METHOD_DELETE 0x15
+#define BACKLOG_MAX (64u << 20)	/* bytes of long messages that wait for the loop, beside one */
 
 enum agent {
 	AGENT_SMP_LID,
 	AGENT_SMP_DIRECT,
 	AGENT_SA,
 	AGENTS,
+};
+
+struct ring_entry {
+	struct port_mad m;		/* as the owner gets it */
+	void *long_data;		/* what holds a long message, to be freed; else NULL */
 };
 
 struct umad_transport {
@@ -78,8 +84,9 @@ struct umad_transport {
 	atomic_int broken;		/* errno that ended the thread, or 0 */
 	atomic_uint head;		/* next entry to fill: the thread's */
 	atomic_uint tail;		/* next entry to take: the loop's */
+	atomic_uint backlog;		/* bytes of long messages in the ring */
 	struct log_limit too_long;	/* for messages that were dropped */
-	struct port_mad ring[RING_LEN];	/* received MADs */
+	struct ring_entry ring[RING_LEN];	/* received messages */
 };
 
 /* Closed ports that a post still refers to. Loop thread only. */
@@ -97,14 +104,24 @@ wake_loop(struct umad_transport *u)
 		loop_post(u->loop, drain, u);
 }
 
+static bool
+ring_is_full(struct umad_transport *u, unsigned head, size_t size)
+{
+	size_t backlog = atomic_load(&u->backlog);
+
+	if (head - atomic_load_explicit(&u->tail, memory_order_acquire) >= RING_LEN)
+		return true;
+	return size > MAD_SIZE && backlog && backlog + size > BACKLOG_MAX;
+}
+
 /* Room for one more; waits while the loop is far behind (the kernel queues meanwhile). */
-static struct port_mad *
-ring_slot(struct umad_transport *u)
+static struct ring_entry *
+ring_slot(struct umad_transport *u, size_t size)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned head = atomic_load_explicit(&u->head, memory_order_relaxed);
 
-	while (head - atomic_load_explicit(&u->tail, memory_order_acquire) >= RING_LEN) {
+	while (ring_is_full(u, head, size)) {
 		if (atomic_load(&u->stop))
 			return NULL;
 		wake_loop(u);
@@ -119,41 +136,88 @@ is_smp_class(uint8_t mgmt_class)
 	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DIRECT;
 }
 
+/* Who sent it, and the way back. */
 static void
-push_mad(struct umad_transport *u, void *umad, size_t size)
+take_address(struct port_mad *m, void *umad)
 {
 	const ib_mad_addr_t *addr = umad_get_mad_addr(umad);
-	struct port_mad *m = ring_slot(u);
 
-	if (!m)
-		return;
-	if (size > MAD_SIZE)
-		size = MAD_SIZE;
-	memcpy(m->mad, umad_get_mad(umad), size);
-	memset(m->mad + size, 0, MAD_SIZE - size);
-	m->timeout_ms = 0;
 	m->lid = ntohs(addr->lid);
-	m->qp = is_smp_class(m->mad[1]) ? 0 : 1;
 	m->sl = addr->sl;
 	m->remote_qp = ntohl(addr->qpn);
 	m->pkey_index = (uint16_t)umad_get_pkey(umad);
+	m->path_bits = addr->path_bits;
+	m->has_grh = addr->grh_present != 0;
+	m->grh = (struct port_grh){ 0 };
+	if (!m->has_grh)
+		return;
+	memcpy(m->grh.gid, addr->gid, sizeof(m->grh.gid));
+	m->grh.flow_label = ntohl(addr->flow_label) & 0xfffff;
+	m->grh.gid_index = addr->gid_index;
+	m->grh.hop_limit = addr->hop_limit;
+	m->grh.traffic_class = addr->traffic_class;
+}
+
+/* Hand over what was read; a message longer than a MAD keeps `umad`. False: nobody wants it. */
+static bool
+push_mad(struct umad_transport *u, void *umad, size_t size)
+{
+	struct ring_entry *r = ring_slot(u, size);
+	size_t first = size < MAD_SIZE ? size : MAD_SIZE;
+	struct port_mad *m;
+
+	if (!r)
+		return false;
+	m = &r->m;
+	memcpy(m->mad, umad_get_mad(umad), first);
+	memset(m->mad + first, 0, MAD_SIZE - first);
+	r->long_data = size > MAD_SIZE ? umad : NULL;
+	m->data = r->long_data ? umad_get_mad(umad) : NULL;
+	m->timeout_ms = m->retries = 0;
+	m->qp = is_smp_class(m->mad[1]) ? 0 : 1;
+	take_address(m, umad);
 	m->status = umad_status(umad) ? ERR_TIMEOUT : 0;
+	m->len = m->status ? 0 : (uint32_t)size;
+	if (r->long_data)
+		atomic_fetch_add(&u->backlog, (unsigned)size);
 	atomic_fetch_add_explicit(&u->head, 1, memory_order_release);
 	wake_loop(u);
+	return true;
 }
 
 /* Take a message that is too long out of the queue: nothing behind it would arrive. */
-static void
+static int
 drop_long(struct umad_transport *u, int size)
 {
-	size_t whole = size > MAD_SIZE && size < 64 << 20 ? (size_t)size : 64 << 20;
-	void *umad = mem_zalloc(umad_size() + whole);
-	int len = (int)whole;
+	size_t whole = umad_size() + (size_t)size;
+	void *umad = mmap(NULL, whole, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	umad_recv(u->fd, umad, &len, 0);
-	mem_free(umad);
+	if (umad == MAP_FAILED)
+		return EMSGSIZE;
+	umad_recv(u->fd, umad, &size, 0);
+	munmap(umad, whole);
 	log_limited(&u->too_long, LOG_L_WARNING, "%s: dropped a management message of %d bytes",
 		    u->port.id.name, size);
+	return 0;
+}
+
+/* The first message has so many bytes. 0, or the errno that means that it blocks the way. */
+static int
+receive_long(struct umad_transport *u, int size)
+{
+	void *umad;
+	int rc;
+
+	if (size <= MAD_SIZE)
+		return EPROTO;
+	if (size > (int)PORT_LEN_MAX)
+		return drop_long(u, size);
+	umad = mem_zalloc(umad_size() + (size_t)size);
+	rc = umad_recv(u->fd, umad, &size, 0);
+	if (rc < 0 || !push_mad(u, umad, (size_t)size) || size <= MAD_SIZE)
+		mem_free(umad);
+	return rc == -ENOSPC ? EPROTO : 0;
 }
 
 /* All that is there. 0 when the queue is empty, else the errno that means the device is gone. */
@@ -162,16 +226,18 @@ receive_burst(struct umad_transport *u, void *umad)
 {
 	while (!atomic_load_explicit(&u->stop, memory_order_relaxed)) {
 		int size = MAD_SIZE;
-		int rc = umad_recv(u->fd, umad, &size, 0);
+		int rc = umad_recv(u->fd, umad, &size, 0), err = 0;
 
 		if (rc >= 0)
-			push_mad(u, umad, (size_t)size);
+			push_mad(u, umad, size < MAD_SIZE ? (size_t)size : MAD_SIZE);
 		else if (rc == -EAGAIN)
 			return 0;
 		else if (rc == -ENOSPC)
-			drop_long(u, size);
+			err = receive_long(u, size);
 		else if (rc != -EINTR)
-			return -rc;
+			err = -rc;
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -245,8 +311,8 @@ register_agents(struct umad_transport *u)
 {
 	static const uint8_t smp[] = { MAD_GET, MAD_SET, MAD_TRAP, MAD_TRAP_REPRESS };
 	static const uint8_t sa[] = {
-		MAD_GET, MAD_SET, MAD_TRAP, MAD_REPORT, MAD_TRAP_REPRESS, METHOD_GET_TABLE,
-		METHOD_GET_MULTI, METHOD_DELETE,
+		MAD_GET, MAD_SET, MAD_TRAP, MAD_REPORT, MAD_TRAP_REPRESS, MAD_GET_TABLE,
+		MAD_GET_TRACE, MAD_GET_MULTI, MAD_DELETE,
 	};
 	static const struct {
 		uint8_t mgmt_class;	/* management class */
@@ -297,6 +363,20 @@ issm_close(struct umad_transport *u)
 	u->issm_fd = -1;
 }
 
+/* What waits in the ring is forgotten. The entry that the owner has in hand has no data left. */
+static void
+discard(struct umad_transport *u)
+{
+	unsigned head = atomic_load(&u->head);
+
+	for (unsigned i = atomic_load(&u->tail); i != head; i++) {
+		mem_free(u->ring[i % RING_LEN].long_data);
+		u->ring[i % RING_LEN].long_data = NULL;
+	}
+	atomic_store(&u->backlog, 0);
+	atomic_store(&u->tail, head);
+}
+
 /* Stop the thread and give the device back. */
 static void
 shut(struct umad_transport *u)
@@ -309,7 +389,7 @@ shut(struct umad_transport *u)
 	umad_close_port(u->fd);
 	u->fd = -1;
 	u->port.up = false;
-	atomic_store(&u->tail, atomic_load(&u->head));
+	discard(u);
 }
 
 static int
@@ -434,6 +514,18 @@ free_port(struct umad_transport *u)
 	mem_free(u);
 }
 
+static void
+hand_over(struct umad_transport *u, struct ring_entry *r)
+{
+	void *data = r->long_data;
+
+	r->long_data = NULL;
+	if (data)
+		atomic_fetch_sub(&u->backlog, r->m.len);
+	u->events.receive(u->events.arg, &r->m);
+	mem_free(data);
+}
+
 static bool
 take_some(struct umad_transport *u)
 {
@@ -442,7 +534,7 @@ take_some(struct umad_transport *u)
 	for (unsigned n = 0; n < DRAIN_LIMIT; n++) {
 		if (tail == atomic_load_explicit(&u->head, memory_order_acquire))
 			return false;
-		u->events.receive(u->events.arg, &u->ring[tail % RING_LEN]);
+		hand_over(u, &u->ring[tail % RING_LEN]);
 		if (u->closed)
 			return false;
 		atomic_store_explicit(&u->tail, ++tail, memory_order_release);
@@ -501,26 +593,60 @@ send_failed(struct umad_transport *u, int err)
 	return ERR_CLOSED;
 }
 
+static void
+put_address(void *umad, const struct port_mad *m)
+{
+	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
+	int qp = m->qp == 0 ? 0 : m->remote_qp ? (int)m->remote_qp : 1;
+
+	umad_set_addr(umad, m->lid, qp, m->sl, m->qp ? (int)PORT_Q_KEY : 0);
+	umad_set_pkey(umad, m->pkey_index);
+	addr->path_bits = m->path_bits;
+	addr->grh_present = m->has_grh;
+	if (!m->has_grh)
+		return;
+	memcpy(addr->gid, m->grh.gid, sizeof(addr->gid));
+	addr->flow_label = htonl(m->grh.flow_label);
+	addr->gid_index = m->grh.gid_index;
+	addr->hop_limit = m->grh.hop_limit;
+	addr->traffic_class = m->grh.traffic_class;
+}
+
+/* With `umad` as room for the header and the bytes. */
+static int
+send_through(struct umad_transport *u, int agent, void *umad, const struct port_mad *m)
+{
+	uint32_t len = port_mad_len(m);
+
+	memset(umad, 0, sizeof(struct ib_user_mad));
+	memcpy(umad_get_mad(umad), port_mad_bytes(m), len);
+	put_address(umad, m);
+	if (umad_send(u->fd, agent, umad, (int)len, (int)m->timeout_ms, m->retries))
+		return send_failed(u, errno);
+	u->failures = 0;
+	return 0;
+}
+
 static int
 umad_port_send(struct port *p, const struct port_mad *m)
 {
 	struct umad_transport *u = (struct umad_transport *)p;
 	_Alignas(struct ib_user_mad) char umad[sizeof(struct ib_user_mad) + MAD_SIZE];
-	int agent = agent_of(u, m->mad[1]);
-	int qp = m->qp == 0 ? 0 : m->remote_qp ? (int)m->remote_qp : 1;
+	int agent = agent_of(u, port_mad_bytes(m)[1]), rc;
+	void *room;
 
+	if (!port_mad_ok(m))
+		return ERR_INVALID;
 	if (!u->port.up)
 		return ERR_CLOSED;
 	if (agent < 0)
 		return ERR_UNSUPPORTED;
-	memset(umad, 0, sizeof(struct ib_user_mad));
-	memcpy(umad_get_mad(umad), m->mad, MAD_SIZE);
-	umad_set_addr(umad, m->lid, qp, m->sl, m->qp ? (int)GMP_Q_KEY : 0);
-	umad_set_pkey(umad, m->pkey_index);
-	if (umad_send(u->fd, agent, umad, MAD_SIZE, (int)m->timeout_ms, 0))
-		return send_failed(u, errno);
-	u->failures = 0;
-	return 0;
+	if (port_mad_len(m) <= MAD_SIZE)
+		return send_through(u, agent, umad, m);
+	room = mem_alloc(sizeof(struct ib_user_mad) + port_mad_len(m));
+	rc = send_through(u, agent, room, m);
+	mem_free(room);
+	return rc;
 }
 
 static int

@@ -179,10 +179,24 @@ mad_method_name(uint8_t method)
 		return "Report";
 	case MAD_TRAP_REPRESS:
 		return "TrapRepress";
+	case MAD_GET_TABLE:
+		return "GetTable";
+	case MAD_GET_TRACE:
+		return "GetTraceTable";
+	case MAD_GET_MULTI:
+		return "GetMulti";
+	case MAD_DELETE:
+		return "Delete";
 	case MAD_GET_RESP:
 		return "GetResp";
 	case MAD_REPORT_RESP:
 		return "ReportResp";
+	case MAD_GET_TABLE_RESP:
+		return "GetTableResp";
+	case MAD_GET_MULTI_RESP:
+		return "GetMultiResp";
+	case MAD_DELETE_RESP:
+		return "DeleteResp";
 	case MAD_RESPONSE:
 		break;
 	}

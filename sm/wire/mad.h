@@ -31,9 +31,16 @@ enum mad_method {
 	MAD_TRAP = 0x05,
 	MAD_REPORT = 0x06,
 	MAD_TRAP_REPRESS = 0x07,
+	MAD_GET_TABLE = 0x12,		/* this and the next three: subnet administration */
+	MAD_GET_TRACE = 0x13,		/* SubnAdmGetTraceTable */
+	MAD_GET_MULTI = 0x14,
+	MAD_DELETE = 0x15,
 	MAD_RESPONSE = 0x80,		/* bit: response to the method in the lower bits */
 	MAD_GET_RESP = 0x81,
 	MAD_REPORT_RESP = 0x86,
+	MAD_GET_TABLE_RESP = 0x92,	/* of the three that ask for many records */
+	MAD_GET_MULTI_RESP = 0x94,
+	MAD_DELETE_RESP = 0x95,
 };
 
 enum mad_attr {

@@ -624,10 +624,30 @@ test_watch(void **state)
 
 struct user {
 	struct port *port;
-	struct port_mad last;	/* what came last */
+	struct port_mad last;	/* what came last; its data is `whole` */
+	uint8_t *whole;		/* copy of the last message that was long */
+	const uint8_t *answer;	/* what to answer with, NULL = do not */
+	size_t answer_len;	/* bytes of it */
 	unsigned n;		/* how many came */
 	int state;		/* +1 up, -1 down, by the last report */
 };
+
+/* As a subnet administrator does: the way the request came, its TID, the flags of RMPP. */
+static void
+user_answer(struct user *u, const struct port_mad *m)
+{
+	struct port_mad out = { .len = (uint32_t)u->answer_len };
+	uint8_t *data = malloc(u->answer_len);
+
+	memcpy(data, u->answer, u->answer_len);
+	memcpy(data, m->mad, MAD_HEADER_SIZE);
+	data[3] |= MAD_RESPONSE;
+	data[24] = data[26] = 1;
+	out.data = data;
+	port_answer_to(&out, m);
+	assert_int_equal(port_send(u->port, &out), 0);
+	free(data);
+}
 
 static void
 user_receive(void *arg, const struct port_mad *m)
@@ -636,6 +656,13 @@ user_receive(void *arg, const struct port_mad *m)
 
 	u->last = *m;
 	u->n++;
+	if (m->data) {
+		free(u->whole);
+		u->last.data = u->whole = malloc(m->len);
+		memcpy(u->whole, m->data, m->len);
+	}
+	if (u->answer && !m->status)
+		user_answer(u, m);
 }
 
 static void
@@ -699,16 +726,19 @@ test_transport(void **state)
 	assert_int_equal(u.last.lid, LID2);
 	assert_int_equal(u.last.mad[109], 0x55);
 	assert_memory_equal(u.last.mad + 110, zero, MAD_SIZE - 110);
-	/* One of two segments does not fit. */
+	assert_int_equal(u.last.len, 110);
+	assert_null(u.last.data);
+	/* One of two segments comes whole. */
 	assert_int_equal(ask_sa(&u, 8), 0);
 	run(b->r, MSEC(1));
 	tell_table(b, server, 201);
-	assert_int_equal(u.n, 1);
-	assert_int_equal(direct_too_long(u.port), 1);
+	assert_int_equal(u.n, 2);
+	assert_int_equal(u.last.len, 257);
+	assert_memory_equal(u.last.mad, u.last.data, MAD_SIZE);
 	/* Of what is not answered the header comes back. */
 	assert_int_equal(ask_sa(&u, 9), 0);
 	run(b->r, MSEC(51));
-	assert_int_equal(u.n, 2);
+	assert_int_equal(u.n, 3);
 	assert_int_equal(u.last.status, ERR_TIMEOUT);
 	assert_int_equal(u.last.mad[3], 0x12);
 	assert_int_equal(get32(u.last.mad + 12), 9);
@@ -718,7 +748,120 @@ test_transport(void **state)
 	assert_int_equal(port_set_issm(u.port, true, &e), 0);
 	assert_int_equal(port_set_issm(u.port, true, &e), 0);
 	assert_true(model_portinfo(b->r->m, H1, 1)->cap_mask & CAP_IS_SM);
+	assert_int_equal(direct_too_long(u.port), 0);
 	port_close(u.port);
+	free(u.whole);
+}
+
+/* Two transports, and what one asks and the other answers. */
+#define ASKED 3056
+#define ANSWERED 22000000
+
+struct pair {
+	struct user u[2];	/* who asks, who answers */
+	uint8_t *question;	/* ASKED bytes */
+	uint8_t *table;		/* ANSWERED bytes */
+	struct port_mad m;	/* the question on its way */
+};
+
+static void
+pair_open(struct pair *p, struct kbed *b)
+{
+	struct port_events ev[2] = { { user_receive, user_state, &p->u[0] },
+				     { user_receive, user_state, &p->u[1] } };
+	struct error e;
+
+	memset(p, 0, sizeof(*p));
+	p->question = calloc(1, ASKED);
+	p->table = calloc(1, ANSWERED);
+	p->m = (struct port_mad){ .data = p->question, .len = ASKED, .lid = LID2, .qp = 1,
+				  .sl = 3, .timeout_ms = 60000 };
+	for (unsigned i = 56; i < ASKED; i++)
+		p->question[i] = (uint8_t)(i * 31 >> 3);
+	for (unsigned i = 56; i < ANSWERED; i++)
+		p->table[i] = (uint8_t)(i * 2654435761u >> 24);
+	p->u[1].answer = p->table;
+	p->u[1].answer_len = ANSWERED;
+	assert_int_equal(direct_open(&p->u[0].port, b->r->m, H1, 1, &ev[0], &e), 0);
+	assert_int_equal(direct_open(&p->u[1].port, b->r->m, H2, 1, &ev[1], &e), 0);
+	run(b->r, USEC(1));
+}
+
+static void
+pair_close(struct pair *p)
+{
+	port_close(p->u[0].port);
+	port_close(p->u[1].port);
+	free(p->u[0].whole);
+	free(p->u[1].whole);
+	free(p->question);
+	free(p->table);
+}
+
+static void
+pair_ask(struct pair *p, uint32_t tid)
+{
+	header(p->question, 3, 2, MAD_GET_MULTI, tid);
+	p->question[24] = p->question[26] = 1;
+	assert_int_equal(port_send(p->u[0].port, &p->m), 0);
+}
+
+/* A question of 3,000 bytes and an answer of 22 MB: by LID, then by a global route. */
+static void
+test_long_both_ways(void **state)
+{
+	struct kbed *b = *state;
+	struct pair p;
+
+	pair_open(&p, b);
+	p.m.grh = (struct port_grh){ .hop_limit = 1, .flow_label = 0x12345, .traffic_class = 7 };
+	gid(p.m.grh.gid, 0x21);
+	for (unsigned i = 0; i < 2; i++) {
+		p.m.has_grh = i;
+		pair_ask(&p, 70 + i);
+		run(b->r, SEC(30));
+		for (unsigned k = 0; k < 2; k++) {
+			assert_int_equal(p.u[k].n, i + 1);
+			assert_int_equal(p.u[k].last.status, 0);
+			assert_int_equal(p.u[k].last.sl, 3);
+			assert_int_equal(p.u[k].last.has_grh, i);
+		}
+		assert_int_equal(p.u[1].last.len, ASKED);
+		assert_memory_equal(p.u[1].whole + 56, p.question + 56, ASKED - 56);
+		assert_int_equal(p.u[0].last.len, ANSWERED);
+		assert_memory_equal(p.u[0].whole + 56, p.table + 56, ANSWERED - 56);
+	}
+	assert_int_equal(p.u[1].last.grh.flow_label, 0x12345);
+	assert_int_equal(p.u[1].last.grh.traffic_class, 7);
+	pair_close(&p);
+}
+
+/* A long answer that nobody takes comes back, its header only. */
+static void
+test_long_undelivered(void **state)
+{
+	struct kbed *b = *state;
+	struct pair p;
+	struct user *server = &p.u[1];
+
+	pair_open(&p, b);
+	server->answer = NULL;
+	pair_ask(&p, 77);
+	run(b->r, MSEC(5));
+	assert_int_equal(server->n, 1);
+	port_close(p.u[0].port);
+	p.u[0].port = NULL;
+	server->answer = p.table;
+	user_answer(server, &server->last);
+	run(b->r, SEC(7));
+	assert_int_equal(server->n, 1);
+	run(b->r, SEC(2));
+	assert_int_equal(server->n, 2);
+	assert_int_equal(server->last.status, ERR_TIMEOUT);
+	assert_int_equal(server->last.mad[3], MAD_GET_MULTI_RESP);
+	assert_int_equal(get32(server->last.mad + 12), 77);
+	assert_int_equal(port_mad_len(&server->last), MAD_SIZE);
+	pair_close(&p);
 }
 
 int
@@ -730,7 +873,8 @@ main(void)
 		KTEST(test_duplicates), KTEST(test_refused), KTEST(test_dying), KTEST(test_smps),
 		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch), KTEST(test_grh),
 		KTEST(test_path_bits),
-		KTEST(test_transport),
+		KTEST(test_transport), KTEST(test_long_both_ways),
+		KTEST(test_long_undelivered),
 	};
 	struct error e;
 

@@ -32,8 +32,9 @@
 
 struct entry {
 	struct ib_user_mad head;	/* header, as the kernel writes it */
-	uint8_t mad[MAD_SIZE];		/* first bytes of the MAD */
-	int size;			/* of the whole MAD */
+	uint8_t mad[MAD_SIZE];		/* first bytes of the message */
+	const uint8_t *whole;		/* all of it, if it is longer than that; borrowed */
+	int size;			/* of the message */
 };
 
 static struct {
@@ -50,7 +51,8 @@ static struct {
 	unsigned head, tail;		/* filled, taken */
 	int broken;			/* umad_recv() fails with this errno */
 	int send_errno;			/* umad_send() fails with this errno */
-	struct entry sent;		/* last MAD sent */
+	struct entry sent;		/* last message sent; the first MAD of it */
+	uint8_t *sent_whole;		/* copy of it, if it was longer; freed by the test */
 	int sent_agent, sent_retries;	/* with what */
 	char issm[64];			/* file that stands for the issm device */
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
@@ -189,13 +191,19 @@ int
 umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
 {
 	assert_int_equal(fd, FD);
-	assert_int_equal(length, MAD_SIZE);
 	if (fake.send_errno) {
 		errno = fake.send_errno;
 		return -EIO;
 	}
 	memcpy(&fake.sent.head, umad, sizeof(fake.sent.head));
-	memcpy(fake.sent.mad, umad_get_mad(umad), MAD_SIZE);
+	memcpy(fake.sent.mad, umad_get_mad(umad),
+	       (size_t)(length < MAD_SIZE ? length : MAD_SIZE));
+	fake.sent.size = length;
+	if (length > MAD_SIZE) {
+		mem_free(fake.sent_whole);
+		fake.sent_whole = mem_alloc((size_t)length);
+		memcpy(fake.sent_whole, umad_get_mad(umad), (size_t)length);
+	}
 	fake.sent.head.timeout_ms = (uint32_t)timeout_ms;
 	fake.sent_agent = agent;
 	fake.sent_retries = retries;
@@ -237,6 +245,8 @@ umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		memcpy(umad_get_mad(umad), e->mad, (size_t)size);
 		/* What does not fit stays first in the queue. */
 		rc = e->size > *length ? -ENOSPC : (int)e->head.agent_id;
+		if (rc >= 0 && e->size > MAD_SIZE && e->whole)
+			memcpy(umad_get_mad(umad), e->whole, (size_t)e->size);
 		fake.tail += rc >= 0;
 		*length = e->size;
 	} else if (fake.broken) {
@@ -280,6 +290,7 @@ struct bed {
 	bool enough;			/* all that the test waits for */
 	bool close_at_first;		/* close the port from within receive() */
 	struct port_mad last;		/* received last */
+	uint8_t *whole;			/* copy of its data, if it was long; the test frees it */
 };
 
 static void
@@ -301,6 +312,11 @@ on_receive(void *arg, const struct port_mad *m)
 	/* Sequence numbers in the TID: nothing lost, nothing out of turn. */
 	assert_int_equal(m->mad[14] << 8 | m->mad[15], b->received & 0xffff);
 	b->last = *m;
+	if (m->data) {
+		mem_free(b->whole);
+		b->whole = mem_alloc(m->len);
+		memcpy(b->whole, m->data, m->len);
+	}
 	b->enough = ++b->received >= b->wanted;
 	if (b->close_at_first)
 		port_close(b->port);
@@ -336,6 +352,9 @@ bed_close(struct bed *b)
 	port_close(b->port);
 	loop_run_until(b->loop, loop_now(b->loop) + MSEC(1), NULL);
 	loop_free(b->loop);
+	mem_free(b->whole);
+	mem_free(fake.sent_whole);
+	fake.sent_whole = NULL;
 	assert_int_equal(fake.opens, fake.closes);
 	fake.appears_at = 0;
 }
@@ -390,11 +409,12 @@ test_agents_refused(void **state)
 	await(&b, &b.up);
 	assert_int_equal(fake.opens, 4);
 	assert_int_equal(b.downs, 1);
-	/* Get, Set, Trap, TrapRepress; for the SA also Report, GetTable, GetMulti, Delete. */
+	/* Get, Set, Trap, TrapRepress; for the SA also Report, GetTable, GetTraceTable, GetMulti,
+	 * Delete. */
 	assert_int_equal(fake.methods[0x01][0], 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7);
 	assert_int_equal(fake.methods[0x81][0], fake.methods[0x01][0]);
 	assert_int_equal(fake.methods[0x03][0], 1 << 1 | 1 << 2 | 1 << 5 | 1 << 6 | 1 << 7 |
-			 1 << 0x12 | 1 << 0x14 | 1 << 0x15);
+			 1 << 0x12 | 1 << 0x13 | 1 << 0x14 | 1 << 0x15);
 	assert_int_equal(fake.rmpp[0x03], 1);
 	assert_int_equal(fake.rmpp[0x01], 0);
 	bed_close(&b);
@@ -456,6 +476,17 @@ test_send(void **state)
 	m.remote_qp = 0x123456;
 	assert_int_equal(port_send(b.port, &m), 0);
 	assert_int_equal(ntohl(fake.sent.head.addr.qpn), 0x123456);
+	assert_int_equal(fake.sent.head.addr.grh_present, 0);
+	assert_int_equal(fake.sent.size, MAD_SIZE);
+	m.len = MAD_SIZE + 1;			/* of bytes that are not there */
+	assert_int_equal(port_send(b.port, &m), ERR_INVALID);
+	m.data = m.mad;
+	m.len = PORT_LEN_MAX + 1;
+	assert_int_equal(port_send(b.port, &m), ERR_INVALID);
+	m.len = MAD_HEADER_SIZE - 1;
+	assert_int_equal(port_send(b.port, &m), ERR_INVALID);
+	m.data = NULL;
+	m.len = 0;
 
 	m.mad[1] = 0x32;
 	assert_int_equal(port_send(b.port, &m), ERR_UNSUPPORTED);
@@ -487,7 +518,7 @@ test_receive(void **state)
 	assert_int_equal(b.last.status, 0);
 	assert_memory_equal(b.last.mad, e.mad, MAD_SIZE);
 
-	/* A time-out: status 110, 24 bytes. Behind it a message too long, and one more. */
+	/* A time-out: status 110, 24 bytes. Behind it a message beyond all limits, and one more. */
 	e = entry_of(1);
 	e.head.status = ETIMEDOUT;
 	e.size = 24;
@@ -498,8 +529,9 @@ test_receive(void **state)
 	assert_int_equal(b.last.status, ERR_TIMEOUT);
 	assert_int_equal(b.last.qp, 0);
 	assert_int_equal(b.last.mad[255], 0);
+	assert_int_equal(port_mad_len(&b.last), MAD_SIZE);
 	e = entry_of(99);
-	e.size = 5000;
+	e.size = (int)PORT_LEN_MAX + 1;
 	enqueue(&e);
 	e = entry_of(2);
 	enqueue(&e);
@@ -508,6 +540,126 @@ test_receive(void **state)
 	await(&b, &b.enough);
 	assert_int_equal(b.last.mad[255], 0xee);
 	bed_close(&b);
+}
+
+/* A global route comes with a request and goes back with its answer. */
+static void
+test_route_back(void **state)
+{
+	struct entry e = entry_of(0);
+	struct port_mad m = { .mad = { 1, MAD_CLASS_SUBN_ADM } };
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	e.mad[1] = MAD_CLASS_SUBN_ADM;
+	e.head.addr = (struct ib_mad_addr){
+		.lid = htons(0x1234), .qpn = htonl(0x654321), .sl = 4, .path_bits = 3,
+		.pkey_index = 6, .grh_present = 1, .gid_index = 5, .hop_limit = 64,
+		.traffic_class = 0x77, .flow_label = htonl(0xabcde),
+		.gid = { 0xfe, 0x80, [15] = 9 },
+	};
+	enqueue(&e);
+	b.wanted = 1;
+	await(&b, &b.enough);
+	assert_true(b.last.has_grh);
+	assert_int_equal(b.last.grh.flow_label, 0xabcde);
+	assert_int_equal(b.last.grh.gid[15], 9);
+	port_answer_to(&m, &b.last);
+	assert_int_equal(port_send(b.port, &m), 0);
+	e.head.addr.qkey = htonl(0x80010000);
+	assert_memory_equal(&fake.sent.head.addr, &e.head.addr, sizeof(e.head.addr));
+	assert_int_equal(fake.sent.head.timeout_ms, 0);
+	assert_int_equal(fake.sent_retries, PORT_ANSWER_RETRIES);
+	bed_close(&b);
+}
+
+/* A message of `size` bytes that is number `n` in line. */
+static uint8_t *
+long_message(unsigned n, size_t size)
+{
+	uint8_t *whole = mem_zalloc(size);
+	uint32_t x = n + 1;
+
+	whole[0] = 1;
+	whole[1] = MAD_CLASS_SUBN_ADM;
+	whole[14] = (uint8_t)(n >> 8);
+	whole[15] = (uint8_t)n;
+	for (size_t i = 56; i < size; i++) {
+		x = x * 1664525 + 1013904223;
+		whole[i] = (uint8_t)(x >> 24);
+	}
+	return whole;
+}
+
+static void
+enqueue_long(const uint8_t *whole, size_t size)
+{
+	struct entry e = { .whole = whole, .size = (int)size, .head.agent_id = 6 };
+
+	memcpy(e.mad, whole, size < MAD_SIZE ? size : MAD_SIZE);
+	enqueue(&e);
+}
+
+/* Messages around the size of a MAD and of 22 MB come whole and go whole. */
+static void
+test_long(void **state)
+{
+	static const size_t sizes[] = { 57, 120, 255, 256, 257, 456, 457, 22000000, 300 };
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint8_t *whole = long_message(i, sizes[i]);
+		struct port_mad m = { .data = whole, .len = (uint32_t)sizes[i], .qp = 1 };
+
+		b.enough = false;
+		b.wanted = i + 1;
+		enqueue_long(whole, sizes[i]);
+		await(&b, &b.enough);
+		assert_int_equal(b.last.len, sizes[i]);
+		assert_int_equal(b.last.data != NULL, sizes[i] > MAD_SIZE);
+		assert_memory_equal(b.last.mad, whole, sizes[i] < 256 ? sizes[i] : 256);
+		if (b.last.data)
+			assert_memory_equal(b.whole, whole, sizes[i]);
+		assert_int_equal(port_send(b.port, &m), 0);
+		assert_int_equal(fake.sent.size, sizes[i]);
+		assert_memory_equal(sizes[i] > 256 ? fake.sent_whole : fake.sent.mad, whole,
+				    sizes[i]);
+		mem_free(whole);
+	}
+	bed_close(&b);
+}
+
+/* Twice as many bytes as may wait for the loop: none is lost, and none leaks where the port is
+ * closed over them, from within a call too. */
+static void
+test_long_backlog(void **state)
+{
+	uint8_t *whole[12];
+	const size_t size = 11000000;
+	struct bed b;
+
+	(void)state;
+	for (unsigned i = 0; i < 12; i++)
+		whole[i] = long_message(i, size);
+	for (unsigned round = 0; round < 3; round++) {
+		bed_open(&b);
+		await(&b, &b.up);
+		b.close_at_first = round == 1;
+		b.wanted = round == 2 ? 2 : round == 1 ? 1 : 12;
+		for (unsigned i = 0; i < 12; i++)
+			enqueue_long(whole[i], size);
+		await(&b, &b.enough);
+		if (b.close_at_first)
+			b.port = NULL;
+		bed_close(&b);
+	}
+	for (unsigned i = 0; i < 12; i++)
+		mem_free(whole[i]);
 }
 
 /* More than the ring holds, while the loop does not run: all arrive, in order. */
@@ -724,6 +876,9 @@ main(void)
 		cmocka_unit_test(test_port_down),
 		cmocka_unit_test(test_send),
 		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_route_back),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_long_backlog),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_device_lost),
 		cmocka_unit_test(test_issm),
