@@ -7,14 +7,15 @@
 #include "sim/control/command.h"
 #include "sim/model/model_impl.h"
 #include "sim/control/names.h"
+#include "sm/base/list.h"
 
 /*
  * Scripts: timed commands, and random flaps.
  *
- * What is to come is a heap of events, ordered by time and then by age, under one timer. Random
- * flaps are drawn when their line is read, so that nothing that happens meanwhile changes them: a
- * seed gives the same flaps again. A command that fails when its time comes is a line in the event
- * log; it ends nothing.
+ * What is to come is a list of events, each with a timer of the loop, which fires those of one
+ * instant in order of age. Random flaps are drawn when their line is read, so that nothing that
+ * happens meanwhile changes them: a seed gives the same flaps again. A command that fails when its
+ * time comes is a line in the event log; it ends nothing.
  */
 #define FLAPS_MAX 1000000u
 #define HOLD_MIN SEC(1)
@@ -34,8 +35,10 @@ enum event_kind {
 };
 
 struct event {
+	struct list link;	/* of the script */
+	struct script *script;	/* whose it is */
+	struct loop_timer *timer;	/* until it is time */
 	monotime at;		/* on the loop's clock */
-	uint64_t seq;		/* order of those at one instant */
 	struct timed *timed;	/* EVENT_COMMAND */
 	monotime hold;		/* EVENT_FLAP: how long */
 	uint32_t node;		/* of the link */
@@ -46,10 +49,8 @@ struct event {
 struct script {
 	struct sim *s;			/* what it acts on */
 	struct region *region;		/* owns the commands' text */
-	struct loop_timer *timer;	/* for the first event */
-	struct event *heap;		/* len events, the first to come on top */
-	size_t len, size;		/* in use, allocated */
-	uint64_t seq;			/* of events */
+	struct list events;		/* struct event, that are to come */
+	unsigned len;			/* how many */
 	unsigned lines;			/* taken in, for seeds of their own */
 };
 
@@ -62,54 +63,6 @@ struct random_flaps {
 };
 
 enum links_of { OF_SWITCHES, OF_HOSTS, OF_ALL };
-
-/* ---- The heap ---- */
-
-static bool
-before(const struct event *a, const struct event *b)
-{
-	return a->at != b->at ? a->at < b->at : a->seq < b->seq;
-}
-
-static void
-push(struct script *k, struct event v)
-{
-	size_t i = k->len++;
-
-	if (k->len > k->size) {
-		k->size = k->size ? k->size * 2 : 64;
-		k->heap = mem_realloc(k->heap, k->size, sizeof(*k->heap));
-	}
-	v.seq = k->seq++;
-	for (; i && before(&v, &k->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		k->heap[i] = k->heap[(i - 1) / 2];
-	k->heap[i] = v;
-}
-
-static struct event
-pop(struct script *k)
-{
-	struct event top = k->heap[0], last = k->heap[--k->len];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < k->len) {
-		if (child + 1 < k->len && before(&k->heap[child + 1], &k->heap[child]))
-			child++;
-		if (!before(&k->heap[child], &last))
-			break;
-		k->heap[i] = k->heap[child];
-		i = child;
-	}
-	k->heap[i] = last;
-	return top;
-}
-
-static void
-arm(struct script *k)
-{
-	if (k->len)
-		loop_timer_set(k->timer, k->heap[0].at - loop_now(k->s->loop));
-}
 
 /* ---- What happens ---- */
 
@@ -152,32 +105,50 @@ flap(struct script *k, const struct event *v)
 }
 
 static void
-happen(struct script *k, struct event v)
+event_free(struct event *v)
 {
-	struct timed *t = v.timed;
-
-	switch ((enum event_kind)v.kind) {
-	case EVENT_COMMAND:
-		run_command(k, t);
-		v.at += t->every;
-		if (t->every && --t->left && v.at <= t->until)
-			push(k, v);
-		break;
-	case EVENT_FLAP:
-		flap(k, &v);
-		break;
-	}
+	v->script->len--;
+	list_remove(&v->link);
+	loop_timer_free(v->timer);
+	mem_free(v);
 }
 
 static void
-on_timer(void *arg)
+event_arm(struct event *v)
 {
-	struct script *k = arg;
-	monotime now = loop_now(k->s->loop);
+	loop_timer_set(v->timer, v->at - loop_now(v->script->s->loop));
+}
 
-	while (k->len && k->heap[0].at <= now)
-		happen(k, pop(k));
-	arm(k);
+static void
+on_time(void *arg)
+{
+	struct event *v = arg;
+	struct timed *t = v->timed;
+
+	if (v->kind == EVENT_FLAP)
+		flap(v->script, v);
+	else
+		run_command(v->script, t);
+	if (v->kind == EVENT_COMMAND && t->every && --t->left && v->at + t->every <= t->until) {
+		v->at += t->every;
+		event_arm(v);
+	} else {
+		event_free(v);
+	}
+}
+
+/* An event like this one is to come. */
+static void
+add_event(struct script *k, const struct event *like)
+{
+	struct event *v = mem_alloc(sizeof(*v));
+
+	*v = *like;
+	v->script = k;
+	v->timer = loop_timer_new(k->s->loop, on_time, v);
+	list_append(&k->events, &v->link);
+	k->len++;
+	event_arm(v);
 }
 
 struct script *
@@ -187,7 +158,7 @@ script_new(struct sim *s)
 
 	k->s = s;
 	k->region = region_new();
-	k->timer = loop_timer_new(s->loop, on_timer, k);
+	list_init(&k->events);
 	return k;
 }
 
@@ -196,16 +167,16 @@ script_free(struct script *k)
 {
 	if (!k)
 		return;
-	loop_timer_free(k->timer);
+	list_each(it, &k->events)
+		event_free(list_entry(it, struct event, link));
 	region_free(k->region);
-	mem_free(k->heap);
 	mem_free(k);
 }
 
 unsigned
 script_waiting(const struct script *k)
 {
-	return (unsigned)k->len;
+	return k->len;
 }
 
 /* ---- Lines ---- */
@@ -268,8 +239,7 @@ add_command(struct script *k, const struct timed *t, monotime first)
 	*copy = *t;
 	copy->command = region_strdup(k->region, t->command);
 	copy->where = region_strdup(k->region, t->where);
-	push(k, (struct event){ .kind = EVENT_COMMAND, .at = first, .timed = copy });
-	arm(k);
+	add_event(k, &(struct event){ .kind = EVENT_COMMAND, .at = first, .timed = copy });
 }
 
 static int
@@ -370,12 +340,11 @@ draw(struct script *k, const struct random_flaps *f, bool check, struct error *e
 		v.kind = EVENT_FLAP;
 		v.at = loop_now(k->s->loop) + f->from + draw_time(&rng, f->over);
 		v.hold = f->hold_min + draw_time(&rng, f->hold_max - f->hold_min);
-		push(k, v);
+		add_event(k, &v);
 	}
 	mem_free(links);
 	if (!len)
 		return error_set(e, ERR_NOT_FOUND, "the fabric has no such links");
-	arm(k);
 	return 0;
 }
 
