@@ -27,19 +27,13 @@ struct kernel_watch {
 
 /* ---- In ---- */
 
-static bool
-is_smp_class(uint8_t mgmt_class)
-{
-	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DIRECT;
-}
-
 /* A MAD of the right version for the queue pair that it came to. */
 static bool
 is_valid(const struct model_mad *m)
 {
 	const uint8_t *mad = m->mad;
 
-	if (mad[0] != 1 || is_smp_class(mad[1]) != (m->qp == 0))
+	if (mad[0] != 1 || kernel_is_smp(mad[1]) != (m->qp == 0))
 		return false;
 	return mad[1] != CLASS_CM || mad[3] == MAD_SEND ||
 		(mad[16] << 8 | mad[17]) == ATTR_CLASS_PORT_INFO;
@@ -90,8 +84,10 @@ on_receive(void *arg, const struct model_mad *m)
 }
 
 static void
-tell_watches(struct kernel_port *p)
+on_changed(void *arg)
 {
+	struct kernel_port *p = arg;
+
 	for (struct list *it = p->watches.next; it != &p->watches; it = p->walk) {
 		struct kernel_watch *w = list_entry(it, struct kernel_watch, link);
 
@@ -99,19 +95,6 @@ tell_watches(struct kernel_port *p)
 		w->fn(w->arg);
 	}
 	p->walk = NULL;
-}
-
-static void
-on_changed(void *arg)
-{
-	tell_watches(arg);
-}
-
-static void
-on_link(void *arg, bool up)
-{
-	(void)up;
-	tell_watches(arg);
 }
 
 /* ---- Out ---- */
@@ -196,9 +179,7 @@ port_get(struct kernel *k, uint32_t node, unsigned port)
 {
 	uint64_t place = (uint64_t)node << 8 | (port & 0xff);
 	uint32_t slot = map_get(&k->by_place, place);
-	struct model_client_events ev = {
-		.receive = on_receive, .link = on_link, .changed = on_changed,
-	};
+	struct model_client_events ev = { .receive = on_receive, .changed = on_changed };
 	struct kernel_port *p;
 
 	if (slot != MAP_NONE)

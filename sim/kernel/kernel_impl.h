@@ -135,7 +135,7 @@ kernel_rmpp_receive(struct kernel_agent *a, const struct model_mad *m, struct ke
 
 /* kernel_reg.c */
 bool
-kernel_is_vendor(uint8_t mgmt_class);	/* with an OUI */
+kernel_is_smp(uint8_t mgmt_class);	/* of queue pair 0 */
 bool
 kernel_is_rmpp(uint8_t mgmt_class);	/* may use RMPP */
 /* 0 or EINVAL. */

@@ -17,8 +17,9 @@
 #define VENDORS 8u		/* of one class and version */
 #define OUI_OFFSET 37
 
-bool
-kernel_is_vendor(uint8_t mgmt_class)
+/* With an OUI. */
+static bool
+is_vendor(uint8_t mgmt_class)
 {
 	return mgmt_class >= 0x30 && mgmt_class <= 0x4f;
 }
@@ -29,8 +30,8 @@ kernel_is_rmpp(uint8_t mgmt_class)
 	return rmpp_data_offset(mgmt_class) > MAD_HEADER_SIZE;
 }
 
-static bool
-is_smp(uint8_t mgmt_class)
+bool
+kernel_is_smp(uint8_t mgmt_class)
 {
 	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DIRECT;
 }
@@ -46,11 +47,11 @@ kernel_reg_check(const struct kernel_registration *r)
 		return r->user_rmpp ? EINVAL : 0;
 	if (r->class_version >= VERSIONS || (c >= CLASSES && c != MAD_CLASS_SUBN_DIRECT))
 		return EINVAL;
-	if (kernel_is_vendor(c) && (!r->oui || r->oui > 0xffffff))
+	if (is_vendor(c) && (!r->oui || r->oui > 0xffffff))
 		return EINVAL;
 	if (r->rmpp_version && !kernel_is_rmpp(c))
 		return EINVAL;
-	return is_smp(c) == (r->qp == 0) ? 0 : EINVAL;
+	return kernel_is_smp(c) == (r->qp == 0) ? 0 : EINVAL;
 }
 
 static struct kernel_class *
@@ -74,7 +75,7 @@ wants(const struct kernel_registration *r, unsigned method)
 static uint32_t
 oui_of(const struct kernel_registration *r)
 {
-	return kernel_is_vendor(r->mgmt_class) ? r->oui : 0;
+	return is_vendor(r->mgmt_class) ? r->oui : 0;
 }
 
 static unsigned
@@ -156,7 +157,7 @@ kernel_reg_find(const struct kernel_port *p, const uint8_t mad[MAD_SIZE])
 	const uint8_t *v = mad + OUI_OFFSET;
 	uint32_t oui = (uint32_t)v[0] << 16 | (uint32_t)v[1] << 8 | v[2];
 	const struct kernel_class *c = find_class(p, mad[1], mad[2],
-						  kernel_is_vendor(mad[1]) ? oui : 0);
+						  is_vendor(mad[1]) ? oui : 0);
 
 	return c ? c->methods[mad[3] & ~MAD_RESPONSE] : NULL;
 }

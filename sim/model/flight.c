@@ -515,20 +515,6 @@ flight_changed(struct model *m, uint32_t node, unsigned port)
 }
 
 static void
-tell_link(struct model *m, struct flight *f)
-{
-	struct sim_port *p = &m->nodes[f->node].ports[f->port];
-	bool in_turn = m->in_turn;
-
-	m->in_turn = false;
-	if (p->client && p->client->ev.link)
-		p->client->ev.link(p->client->ev.arg, port_is_up(p));
-	m->in_turn = in_turn;
-	flight_changed(m, f->node, f->port);
-	flight_end(m, f);
-}
-
-static void
 land(struct model *m, struct flight *f)
 {
 	switch ((enum flight_kind)f->kind) {
@@ -544,9 +530,6 @@ land(struct model *m, struct flight *f)
 	case FLIGHT_TRAIN:
 		model_link_trained(m, f->node, f->port);
 		flight_end(m, f);
-		break;
-	case FLIGHT_LINK:
-		tell_link(m, f);
 		break;
 	case FLIGHT_FLAP:
 		fault_flap_ends(m, f);

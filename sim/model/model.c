@@ -224,7 +224,7 @@ link_changed(struct model *m, uint32_t node, struct sim_port *p, bool by_set)
 		trap_128(m, node);
 	}
 	if (p->client)
-		flight_start(m, flight_new(m, FLIGHT_LINK, node, (unsigned)(p - n->ports)), 0);
+		flight_start(m, flight_new(m, FLIGHT_CHANGED, node, (unsigned)(p - n->ports)), 0);
 }
 
 static bool

@@ -97,8 +97,7 @@ struct model_mad {
 
 struct model_client_events {
 	void (*receive)(void *arg, const struct model_mad *mad);	/* valid during the call */
-	void (*link)(void *arg, bool up);	/* the port's cable came or went; may be NULL */
-	/* A Set changed the port's PortInfo, P_Keys or GUIDs, or its link's state changed; called
+	/* A Set changed the port's PortInfo, P_Keys or GUIDs, or its link came or went; called
 	 * before the answer travels; may be NULL. */
 	void (*changed)(void *arg);
 	void *arg;				/* handed to all */

@@ -105,7 +105,6 @@ enum flight_kind {
 	FLIGHT_DELIVER,		/* a MAD reaches a client */
 	FLIGHT_TRAP,		/* a trap is due again */
 	FLIGHT_TRAIN,		/* a link has trained */
-	FLIGHT_LINK,		/* a client is told of its link */
 	FLIGHT_CHANGED,		/* a client is told of a change of its port */
 	FLIGHT_FLAP,		/* a link's cable comes back */
 	FLIGHT_SET_DOWN,	/* a link goes down because it was told to */

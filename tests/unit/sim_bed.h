@@ -36,7 +36,7 @@ struct box {
 	uint16_t lid[INBOX];		/* from where */
 	unsigned n;			/* how many */
 	unsigned gmps;			/* that came besides */
-	int links;			/* link reports: +1 up, -1 down */
+	unsigned changes;		/* of its port, that it was told of */
 };
 
 struct rig {
@@ -63,16 +63,16 @@ on_receive(void *arg, const struct model_mad *mad)
 }
 
 static inline void
-on_link(void *arg, bool up)
+count_change(void *arg)
 {
-	((struct box *)arg)->links += up ? 1 : -1;
+	((struct box *)arg)->changes++;
 }
 
 static inline int
 setup_with(void **state, const struct model_options *o)
 {
 	struct rig *r = calloc(1, sizeof(*r));
-	struct model_client_events ev = { .receive = on_receive, .link = on_link };
+	struct model_client_events ev = { .receive = on_receive, .changed = count_change };
 	struct error e = { 0 };
 
 	assert_non_null(r);

@@ -120,11 +120,13 @@ test_links(void **state)
 
 	model_link_set(r->m, H1, 1, false);
 	assert_null(ask(r, (struct ask){ .path = "1", .attr = ATTR_NODE_INFO }));
-	assert_int_equal(r->in1.links, -1);
+	assert_int_equal(r->in1.changes, 1);
+	assert_false(model_link_is_up(r->m, H1, 1));
 	assert_int_equal(get_port(r, "", 1).state, PORT_DOWN);
 	model_link_set(r->m, H1, 1, true);
 	run(r, MSEC(2));
-	assert_int_equal(r->in1.links, 0);
+	assert_int_equal(r->in1.changes, 2);
+	assert_true(model_link_is_up(r->m, H1, 1));
 	must(ask(r, (struct ask){ .path = "1", .attr = ATTR_NODE_INFO }));
 	/* h2 moves from B[4] to A[4]; then A[2] and A[3] change places. */
 	model_recable(r->m, H2, 1, A, 4);
