@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include "sim/model/ar_impl.h"
-#include "sim/traffic/traffic_impl.h"
 
 /*
  * Adaptive switches: their life, and how they forward.
@@ -147,7 +146,7 @@ model_ar_support(struct model *m, uint32_t node, const struct ar_support *s, str
 		return error_set(e, ERR_INVALID, "an adaptive switch has 1 to 4095 groups, 1 to 14 "
 				 "group tables, 1 to 15 sub-groups and 1 to 36 private LFTs");
 	equip(m, &m->nodes[node], s);
-	traffic_touched(m->traffic);
+	model_touched(m);
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include "sim/model/model_impl.h"
-#include "sim/traffic/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -11,10 +10,10 @@
  *
  * A counter only ever grows: by events of the model and commands (kept here, in a block that a node
  * gets with its first count), by a steady rate that a command gave it, and by traffic (asked from
- * the traffic model when somebody reads). An attribute that is written notes where the counter must
- * have begun to give that value; so PortCounters and PortCountersExtended are cleared each on its
- * own (IBA volume 1, 16.1.3.5 and 16.1.4.11), and a field of few bits stays full while the counter
- * goes on.
+ * the struct counter_source when somebody reads). An attribute that is written notes where the
+ * counter must have begun to give that value; so PortCounters and PortCountersExtended are cleared
+ * each on its own (IBA volume 1, 16.1.3.5 and 16.1.4.11), and a field of few bits stays full while
+ * the counter goes on.
  */
 struct counter_rate {
 	uint64_t rate;		/* see meter_rate() */
@@ -110,12 +109,19 @@ grown(const struct model *m, const struct counters *c, unsigned port, unsigned c
 	return sum;
 }
 
-/* What has been counted from the start to when somebody looked: traffic_look(). */
+void
+counters_look(struct model *m)
+{
+	if (m->source)
+		m->source->look(m->source->arg);
+}
+
+/* What has been counted from the start to when somebody looked: counters_look(). */
 static uint64_t
 counter_total(struct model *m, uint32_t node, unsigned port, unsigned counter)
 {
 	const struct counters *c = m->nodes[node].counters;
-	uint64_t sum = traffic_counter(m->traffic, node, port, counter);
+	uint64_t sum = m->source ? m->source->read(m->source->arg, node, port, counter) : 0;
 
 	if (c && counter < CTR_KEPT)
 		sum += c->total[port * CTR_KEPT + counter] + grown(m, c, port, counter);
@@ -157,7 +163,7 @@ counters_reset(struct model *m, uint32_t node)
 {
 	struct sim_node *n = &m->nodes[node];
 
-	traffic_look(m->traffic);
+	counters_look(m);
 	if (n->counters)
 		n->counters->nrates = 0;
 	for (unsigned v = 0; v < VIEWS; v++)
@@ -232,7 +238,7 @@ model_counter_get(struct model *m, uint32_t node, unsigned port, const char *nam
 
 	if (counter < 0)
 		return counter;
-	traffic_look(m->traffic);
+	counters_look(m);
 	*value = counter_read(m, node, port, counter < CTR_SHARED ? VIEW_EXTENDED : VIEW_DETAIL,
 			      (unsigned)counter);
 	return 0;
@@ -246,7 +252,7 @@ model_counter_set(struct model *m, uint32_t node, unsigned port, const char *nam
 
 	if (counter < 0)
 		return counter;
-	traffic_look(m->traffic);
+	counters_look(m);
 	if (counter >= CTR_SHARED) {
 		counter_write(m, node, port, VIEW_DETAIL, (unsigned)counter, value);
 		return 0;

@@ -32,6 +32,17 @@ enum sim_counter {
 /* Who shows a counter; each is written on its own. */
 enum counter_view { VIEW_PLAIN, VIEW_EXTENDED, VIEW_DETAIL, VIEWS };
 
+/* What data traffic adds to the counters; the model knows no more of it. */
+struct counter_source {
+	void (*look)(void *arg);	/* read() is to tell of this moment from now on */
+	uint64_t (*read)(void *arg, uint32_t node, unsigned port, unsigned counter);
+	void (*touched)(void *arg);	/* links or tables have changed */
+	void *arg;			/* handed to all */
+};
+
+/* Whoever reads counters looks first, and then sees all of them as they are at that moment. */
+void
+counters_look(struct model *m);
 /* What a view shows: all that was counted since it was written, up to when somebody looked. */
 uint64_t
 counter_read(struct model *m, uint32_t node, unsigned port, enum counter_view v, unsigned counter);

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "sim/model/counters.h"
 #include "sim/model/ar_impl.h"
-#include "sim/traffic/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -213,12 +212,19 @@ set_rate(struct sim_port *p, uint8_t width, unsigned speed)
 		p->fdr10 |= FDR10_ACTIVE;
 }
 
+void
+model_touched(struct model *m)
+{
+	if (m->source)
+		m->source->touched(m->source->arg);
+}
+
 static void
 link_changed(struct model *m, uint32_t node, struct sim_port *p, bool by_set)
 {
 	struct sim_node *n = &m->nodes[node];
 
-	traffic_touched(m->traffic);
+	model_touched(m);
 	if (n->type == NODE_SWITCH && !by_set) {
 		n->sw.port_state_change = true;
 		trap_128(m, node);

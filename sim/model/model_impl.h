@@ -175,7 +175,7 @@ struct model {
 	bool quiet;			/* no traps while the fabric is being set up */
 	bool in_timer;			/* the timer is set when its callback ends */
 	bool in_turn;			/* what starts now lands in this turn, not in the next */
-	struct traffic *traffic;	/* whose flows the counters show, NULL = none */
+	const struct counter_source *source;	/* adds to the counters, or NULL; borrowed */
 };
 
 /* The link of a port passes MADs. */
@@ -286,6 +286,8 @@ void
 model_links_train(struct model *m, uint32_t node);
 void
 model_lft_set(struct sim_node *n, unsigned block, const uint8_t *data);
+void
+model_touched(struct model *m);		/* links or tables have changed */
 
 /* way.c. A way begins at a place without hops and, unless it fails, moves it to where it ends. */
 struct place {

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "sim/model/counters.h"
 #include "sim/model/model_impl.h"
-#include "sim/traffic/traffic_impl.h"
 #include "sm/base/error.h"
 
 /*
@@ -295,7 +294,7 @@ answer(struct pma_request *r, uint16_t id, bool set)
 		samples_control(r->data);
 		return 0;
 	}
-	traffic_look(r->m->traffic);
+	counters_look(r->m);
 	if (set)
 		write_fields(r, a);
 	read_fields(r, a);

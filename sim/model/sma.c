@@ -2,7 +2,6 @@
 #include <string.h>
 #include "sim/model/model.h"
 #include "sim/model/model_impl.h"
-#include "sim/traffic/traffic_impl.h"
 
 /*
  * The subnet management agent of a simulated device: one function an attribute, found by a table.
@@ -171,7 +170,7 @@ sma_answer(struct model *m, uint32_t node, unsigned in, uint16_t slid, struct sm
 	else if (!s->h.status)
 		s->h.status = a->run(&r);
 	if (r.set)
-		traffic_touched(m->traffic);
+		model_touched(m);
 	s->h.method = MAD_GET_RESP;
 	return true;
 }

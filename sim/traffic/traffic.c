@@ -270,15 +270,35 @@ on_timer(void *arg)
 	follow(arg);
 }
 
-void
-traffic_touched(struct traffic *t)
+/* ---- For the model ---- */
+
+static void
+on_look(void *arg)
 {
-	if (!t || !t->npatterns || t->stale)
+	struct traffic *t = arg;
+
+	t->looked = loop_now(t->m->loop);
+}
+
+static uint64_t
+on_read(void *arg, uint32_t node, unsigned port, unsigned counter)
+{
+	return loads_counter(arg, node, port, counter);
+}
+
+static void
+on_touched(void *arg)
+{
+	struct traffic *t = arg;
+
+	if (!t->npatterns || t->stale)
 		return;
 	t->stale = true;
 	t->changed = loop_now(t->m->loop);
 	loop_timer_set(t->timer, t->patience);
 }
+
+/* ---- What people ask ---- */
 
 /* For those who look at shares. */
 static void
@@ -287,8 +307,6 @@ look(struct traffic *t)
 	if (t->stale)
 		follow(t);
 }
-
-/* ---- What people ask ---- */
 
 struct traffic *
 traffic_new(struct model *m)
@@ -303,7 +321,8 @@ traffic_new(struct model *m)
 	}
 	t->timer = loop_timer_new(m->loop, on_timer, t);
 	t->since = t->looked = loop_now(m->loop);
-	m->traffic = t;
+	t->source = (struct counter_source){ on_look, on_read, on_touched, t };
+	m->source = &t->source;
 	return t;
 }
 
@@ -312,7 +331,7 @@ traffic_free(struct traffic *t)
 {
 	if (!t)
 		return;
-	t->m->traffic = NULL;
+	t->m->source = NULL;
 	for (unsigned i = 0; i < 16; i++) {
 		mem_free(t->by_sl[i].m);
 		mem_free(t->by_vl[i].m);
@@ -519,8 +538,7 @@ traffic_flows(struct traffic *t, traffic_flow_fn fn, void *arg)
 		const struct flow_info *f = &t->info[i];
 		const struct pattern *p = &t->patterns[f->pattern];
 		struct traffic_flow flow = {
-			.id = p->id, .src = f->src.node, .src_port = f->src.port,
-			.dst = f->dst.node, .dst_port = f->dst.port, .sl = p->spec.sl,
+			.id = p->id, .src = f->src.node, .dst = f->dst.node, .sl = p->spec.sl,
 			.broken = i >= t->nflows, .offered = t->flows[i].demand,
 			.delivered = t->flows[i].rate,
 		};

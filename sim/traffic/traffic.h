@@ -73,7 +73,6 @@ traffic_list(struct traffic *t, struct buf *out);
 struct traffic_flow {
 	int id;			/* of its pattern */
 	uint32_t src, dst;	/* nodes */
-	uint8_t src_port, dst_port;	/* their end ports */
 	uint8_t sl;		/* service level */
 	bool broken;		/* it has no path */
 	double offered, delivered;	/* bytes a second */

@@ -10,21 +10,8 @@
 #include "sim/traffic/traffic.h"
 #include "sm/base/map.h"
 
-/* What the files of the traffic model share, and what the model asks of it. A link, here, is one
- * direction of a cable: the port that sends, numbered by base[node] + port. */
-
-/* ---- For the model ---- */
-
-/* Whoever reads counters looks first, and then sees all of them as they are at that moment. NULL is
- * allowed. */
-void
-traffic_look(struct traffic *t);
-/* What flows had added to a counter (enum sim_counter) when somebody last looked; t may be NULL. */
-uint64_t
-traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counter);
-/* Links or tables have changed. NULL is allowed. */
-void
-traffic_touched(struct traffic *t);
+/* What the files of the traffic model share. A link, here, is one direction of a cable: the port
+ * that sends, numbered by base[node] + port. */
 
 /* ---- traffic_way.c: where flows go ---- */
 
@@ -109,6 +96,7 @@ struct load {
 
 struct traffic {
 	struct model *m;		/* the fabric */
+	struct counter_source source;	/* what the fabric asks of it */
 	uint32_t *base;			/* first link of each node */
 	uint32_t nlinks;		/* ports of all nodes, with port 0 */
 	struct pattern *patterns;	/* npatterns that run */
@@ -141,6 +129,9 @@ loads_set(struct traffic *t, const struct ways *w);
 /* Counters grow up to a moment, and then no more. */
 void
 loads_fold(struct traffic *t, monotime until);
+/* What flows had added to a counter (enum sim_counter) when somebody last looked. */
+uint64_t
+loads_counter(const struct traffic *t, uint32_t node, unsigned port, unsigned counter);
 /* The share of its time that a link has data and waits for credits. */
 double
 load_waiting(const struct load *l);

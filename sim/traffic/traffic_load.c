@@ -252,19 +252,12 @@ meter_of(unsigned counter)
 	return METERS;
 }
 
-void
-traffic_look(struct traffic *t)
-{
-	if (t)
-		t->looked = loop_now(t->m->loop);
-}
-
 uint64_t
-traffic_counter(struct traffic *t, uint32_t node, unsigned port, unsigned counter)
+loads_counter(const struct traffic *t, uint32_t node, unsigned port, unsigned counter)
 {
 	uint32_t link;
 
-	if (!t || !t->all.m)
+	if (!t->all.m)
 		return 0;
 	link = t->base[node] + port;
 	if (counter >= CTR_WAIT_VL)

@@ -42,7 +42,7 @@ LAYERS = {
     "offline": ("offline", 7, None),
 }
 # Within sim: a lower one never includes a higher one.
-PARTS = {"sim/model": 0, "sim/traffic": 0, "sim/generate": 1, "sim/kernel": 1, "sim/control": 2,
+PARTS = {"sim/model": 0, "sim/traffic": 1, "sim/generate": 1, "sim/kernel": 1, "sim/control": 2,
          "sim/serve": 3, "sim/program": 4}
 # Files that stand apart from their folder's rule.
 TOP_FILES = ("sm/core/main.c", "sm/core/simulate.c")    # main knows every part, the other sim

@@ -324,7 +324,7 @@ test_lanes(void **state)
 	assert_int_equal(report(r).broken, 1);
 	near(report(r).delivered, 1 * GB);
 	run(r, SEC(1));
-	traffic_look(r->t);
+	counters_look(r->m);
 	assert_int_equal(counter_read(r->m, L1, 3, VIEW_DETAIL, CTR_XMIT_SL + 5), 125000000);
 	assert_int_equal(counter_read(r->m, L1, 3, VIEW_DETAIL, CTR_XMIT_SL + 4), 125000000);
 	assert_int_equal(counter_read(r->m, H3, 1, VIEW_DETAIL, CTR_RCV_SL + 4), 125000000);
