@@ -11,14 +11,17 @@
  * Tables know the destination only, so whoever gets packets from above must send them down. A
  * switch that has a way down may climb all the same if that is shorter and nobody above sends to
  * it: this matters where a root is ranked below one of its children, which then has a way down to
- * everybody. If both are as long it may do both. It is assumed of all switches, then proved home by
- * home; homes where it fails are stricter. On whole trees nobody has such a choice.
+ * everybody. If both are as long it may do both. It is assumed of all switches; who is above those
+ * that climb must find another way; homes where that comes to no end are stricter. On whole trees
+ * nobody has such a choice.
  *
  * Each link takes a
  * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on
  * each other: threads take strips of columns, as wide as a cache holds for all rows.
  */
 #define STRIPS 8u	/* that a thread does together */
+
+#define ROUNDS 8u	/* of costs that depend on who climbs */
 
 /* Who must go down to a home, of those who could. */
 enum strict {
@@ -70,23 +73,42 @@ works(const struct sweep *w, uint32_t g)
 	return !w->s || w->s->nup[g];
 }
 
-/* Costs by going down alone. */
+/* A strip of columns while it is summed. */
+struct strip {
+	uint32_t at;				/* first column */
+	uint32_t len;				/* how many */
+	uint8_t strict[STRIPS * TREE_STRIP];	/* by column: enum strict */
+	uint8_t *climbs;			/* by vertex, then column: 1: it does not count as
+						 * going down; NULL as long as nobody has a choice */
+	uint16_t reach[STRIPS * TREE_STRIP];	/* by column: vertices that have a way */
+};
+
+/* By what a vertex gets down to homes: its own, and what its neighbours below make it. */
 static void
-sweep_down(const struct sweep *w, uint32_t at, uint32_t len)
+relax_down(const struct sweep *w, const struct strip *s, uint32_t v, uint8_t *down)
 {
 	const struct tree *t = w->t;
-	struct tree_row **row = w->c->row;
+	uint32_t home = w->column ? w->column[v] : v;
 
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t v = w->upwards[i], home = w->column ? w->column[v] : v;
-		uint8_t *down = row[v]->down + at;
+	memset(down, TREE_FAR, s->len);
+	if (home >= s->at && home < s->at + s->len)
+		down[home - s->at] = 0;
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+		if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
+			relax(down, w->c->row[t->groups[g].to]->down + s->at, s->len);
+}
 
-		memset(down, TREE_FAR, len);
-		if (home >= at && home < at + len)
-			down[home - at] = 0;
-		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
-				relax(down, row[t->groups[g].to]->down + at, len);
+static void
+sweep_down(const struct sweep *w, const struct strip *s)
+{
+	for (uint32_t i = 0; i < w->t->n; i++) {
+		uint32_t v = w->upwards[i];
+		uint8_t *down = w->c->row[v]->down + s->at;
+		const uint8_t *climbs = s->climbs ? &s->climbs[(size_t)v * s->len] : NULL;
+
+		relax_down(w, s, v, down);
+		for (uint32_t k = 0; climbs && k < s->len; k++)
+			down[k] = climbs[k] && s->strict[k] == TIES_CLIMB ? TREE_FAR : down[k];
 	}
 }
 
@@ -108,58 +130,84 @@ decide(uint8_t *restrict any, uint8_t *restrict down, const uint8_t *restrict st
 }
 
 static void
-sweep_any(const struct sweep *w, uint32_t at, uint32_t len, const uint8_t *strict)
+sweep_any(const struct sweep *w, const struct strip *s)
 {
 	const struct tree *t = w->t;
 	struct tree_row **row = w->c->row;
+	uint8_t before[STRIPS * TREE_STRIP];
 
 	for (uint32_t i = t->n; i-- > 0;) {
 		uint32_t v = w->upwards[i];
-		uint8_t *any = row[v]->any + at;
+		uint8_t *any = row[v]->any + s->at, *down = row[v]->down + s->at;
 
-		memset(any, TREE_FAR, len);
+		memset(any, TREE_FAR, s->len);
 		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
 			if (works(w, g) && tree_up(w->rank, v, t->groups[g].to))
-				relax(any, row[t->groups[g].to]->any + at, len);
-		decide(any, row[v]->down + at, strict, w->c->odd + at, len);
+				relax(any, row[t->groups[g].to]->any + s->at, s->len);
+		if (s->climbs)
+			memcpy(before, down, s->len);
+		decide(any, down, s->strict, w->c->odd + s->at, s->len);
+		for (uint32_t k = 0; s->climbs && k < s->len; k++)
+			s->climbs[(size_t)v * s->len + k] |= before[k] != down[k];
 	}
 }
 
-/* False if somebody counts on a way down by one who climbs: such homes are made stricter. */
+static void
+count_reach(const struct sweep *w, const struct strip *s, uint16_t *reach)
+{
+	memset(reach, 0, s->len * sizeof(*reach));
+	for (uint32_t v = 0; v < w->t->n; v++)
+		for (uint32_t k = 0; k < s->len; k++)
+			reach[k] = (uint16_t)(reach[k] +
+					      (w->c->row[v]->any[s->at + k] != TREE_FAR));
+}
+
+/* False if somebody counts on a way down by one who climbs, so that costs must be summed again:
+ * by those alone who go down. Where that has no end, or leaves some without a way, homes are made
+ * stricter. */
 static bool
-settled(const struct sweep *w, uint32_t at, uint32_t len, uint8_t *strict)
+settled(const struct sweep *w, struct strip *s, unsigned round)
 {
 	uint8_t fresh[STRIPS * TREE_STRIP], bad[STRIPS * TREE_STRIP] = { 0 };
-	const struct tree *t = w->t;
-	struct tree_row **row = w->c->row;
+	uint16_t reach[STRIPS * TREE_STRIP];
+	bool good = true;
 
-	for (uint32_t i = 0; i < t->n; i++) {
-		uint32_t v = w->upwards[i], home = w->column ? w->column[v] : v;
-		const uint8_t *down = row[v]->down + at;
+	for (uint32_t i = 0; i < w->t->n; i++) {
+		const uint8_t *down = w->c->row[w->upwards[i]]->down + s->at;
 
-		memset(fresh, TREE_FAR, len);
-		if (home >= at && home < at + len)
-			fresh[home - at] = 0;
-		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-			if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
-				relax(fresh, row[t->groups[g].to]->down + at, len);
-		for (uint32_t k = 0; k < len; k++)
+		relax_down(w, s, w->upwards[i], fresh);
+		for (uint32_t k = 0; k < s->len; k++)
 			bad[k] |= (uint8_t)((down[k] != TREE_FAR) & (fresh[k] != down[k]));
 	}
-	for (uint32_t k = 0; k < len; k++)
-		strict[k] = (uint8_t)(strict[k] + bad[k]);
-	return !memchr(bad, 1, len);
+	count_reach(w, s, reach);
+	for (uint32_t k = 0; k < s->len; k++) {
+		bool lost = reach[k] != s->reach[k];
+
+		if (lost || (bad[k] && (round >= ROUNDS || s->strict[k] != TIES_CLIMB)))
+			s->strict[k]++;
+		good &= !lost && !bad[k];
+	}
+	return good;
 }
 
 static void
 sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
 {
-	uint8_t strict[STRIPS * TREE_STRIP] = { TIES_CLIMB };
+	struct strip s = { .at = at, .len = len };
 
-	do {
-		sweep_down(w, at, len);
-		sweep_any(w, at, len, strict);
-	} while (memchr(w->c->odd + at, 1, len) && !settled(w, at, len, strict));
+	for (unsigned round = 0;; round++) {
+		sweep_down(w, &s);
+		sweep_any(w, &s);
+		if (!memchr(w->c->odd + at, 1, len))
+			break;
+		if (s.climbs && settled(w, &s, round))
+			break;
+		if (!s.climbs) {
+			count_reach(w, &s, s.reach);
+			s.climbs = mem_array(w->t->n, len);
+		}
+	}
+	mem_free(s.climbs);
 }
 
 static void
@@ -251,7 +299,7 @@ tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree
 /* Costs to some homes, taken out or put in. */
 struct patch {
 	const struct tree_costs *old;		/* costs to all */
-	const struct tree_costs *columns;	/* new costs to some homes; NULL: they are taken out */
+	const struct tree_costs *columns;	/* new costs to some homes; NULL: taken out */
 	const uint32_t *homes;			/* which */
 	uint32_t nhomes;			/* how many */
 	uint8_t *differs;			/* see tree_costs_patch() */
