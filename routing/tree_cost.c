@@ -78,8 +78,8 @@ struct strip {
 	uint32_t at;				/* first column */
 	uint32_t len;				/* how many */
 	uint8_t strict[STRIPS * TREE_STRIP];	/* by column: enum strict */
-	uint8_t *climbs;			/* by vertex, then column: 1: it does not count as
-						 * going down; NULL as long as nobody has a choice */
+	uint8_t *climbs;			/* by vertex, then column: 1: it is not one that
+						 * goes down; NULL while nobody has a choice */
 	uint16_t reach[STRIPS * TREE_STRIP];	/* by column: vertices that have a way */
 };
 
