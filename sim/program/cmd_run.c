@@ -14,7 +14,8 @@
  *
  * The program is a child, attached like any other. What the terminal sends goes to both; this
  * process leaves it to the program, and passes on what is sent to itself alone. Its exit status is
- * the program's, 128 and the signal's number if a signal ended it.
+ * the program's, 128 and the signal's number if a signal ended it. Programs that it left behind on
+ * the fabric are told to end: a manager without a device would only wait, and keep its socket.
  */
 #define PATIENCE SEC(10)	/* with a program that is to end */
 
@@ -30,7 +31,8 @@ usage(FILE *out, int status)
 {
 	fprintf(out, "usage: weftsim run FABRIC [OPTIONS] [--] [COMMAND...]\n\n"
 		"Simulate a fabric and run a program on a host of it; a shell without COMMAND.\n"
-		"The fabric is gone when the program ends; the exit status is the program's.\n\n%s"
+		"The fabric is gone when the program ends, and programs that are left on it are\n"
+		"ended. The exit status is the program's.\n\n%s"
 		"  -n, --node NODE      the host, the first one if not given\n", stage_help);
 	return status;
 }
@@ -121,6 +123,7 @@ play(struct show *w, const char *socket, const char *node, char **argv)
 		rc = WIFSIGNALED(w->status) ? 128 + WTERMSIG(w->status) :
 			WEXITSTATUS(w->status);
 	}
+	server_end_programs(w->stage.server);
 	if (stage_close(&w->stage, &e) < 0)
 		return cmd_fail(&e, rc ? rc : CMD_REFUSED);
 	return rc;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -626,6 +627,21 @@ count_attached(void *arg)
 	list_each(it, &s->conns)
 		n += is_open_file(list_entry(it, struct conn, list));
 	return n;
+}
+
+/* What a program says of itself would do for people, not to send a signal by. */
+void
+server_end_programs(struct server *s)
+{
+	list_each(it, &s->conns) {
+		const struct conn *c = list_entry(it, struct conn, list);
+		struct ucred peer = { 0 };
+		socklen_t size = sizeof(peer);
+
+		if (is_open_file(c) && !getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+		    peer.pid > 1 && peer.pid != getpid())
+			kill(peer.pid, SIGTERM);
+	}
 }
 
 static void

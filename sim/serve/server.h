@@ -20,4 +20,8 @@ server_new(struct server **s, struct sim *sim, const char *path, struct error *e
 void
 server_free(struct server *s);	/* programs find their devices gone; NULL is allowed */
 
+/* Ask the programs that have a device open to end: SIGTERM, as far as this process may send it. */
+void
+server_end_programs(struct server *s);
+
 #endif

@@ -169,6 +169,21 @@ def test_stubborn(folder):
     need(not left(folder), "left behind: %s" % left(folder))
 
 
+def test_behind(folder):
+    """What a command of run leaves on the fabric is told to end."""
+    conf = os.path.join(folder, "weft.yaml")
+    sock = os.path.join(folder, "weft.sock")
+    with open(conf, "w", encoding="utf-8") as f:
+        f.write("state: ':memory:'\ncontrol: {socket: %s}\nlog: {to: stderr}\n" % sock)
+    line = "%s -c %s 2>%s/log & %s -s %s wait" % (program("weftd"), conf, folder, program("weft"),
+                                                sock)
+    expect(0, ["run", "ft3:4", "sh", "-c", line])
+    end = time.monotonic() + 10
+    while os.path.exists(sock) and time.monotonic() < end:
+        time.sleep(0.05)
+    need(not os.path.exists(sock), "weftd goes on")
+
+
 def test_limits(folder):
     """No room on the disk, no descriptors, no memory, no standard streams: a sentence, an error."""
     capture = os.path.join(folder, "capture.txt")
@@ -217,7 +232,7 @@ def test_rehearse(folder):
     need(first.count(" is down\n") >= 1000, "flaps are missing")
     expect(2, ["rehearse", "ft3:8"], "takes a time")
     expect(2, ["rehearse", "ft3:8", "--for", "soon"], "--for takes a time")
-    expect(1, ["rehearse", "nowhere", "--for", "1s"], "cannot open nowhere")
+    expect(1, ["rehearse", "nowhere", "--for", "1s"], "nor is it a recipe")
 
 
 def test_programs(folder):
