@@ -440,7 +440,6 @@ tell_up(struct umad_transport *u, const char *why)
 	u->why[0] = '\0';
 	if (u->issm_wanted && issm_open(u, &e))
 		log_warning("%s", e.text);
-	log_notice("%s", why);
 	u->events.state(u->events.arg, true, why);
 }
 

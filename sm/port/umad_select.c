@@ -133,10 +133,9 @@ explain_choice(const struct umad_selector *s, const struct umad_candidate *c, co
 	char guid[GUID_TEXT_SIZE];
 	bool given = s->name[0] || s->guid;
 
-	snprintf(why, size, "port %s:%u with GUID %s is used, %s%s%s%s%s", c->name, c->number,
-		 guid_text(guid, c->guid), given ? "as configured by \"" :
-		 "the first InfiniBand port that is not down", given ? s->text : "",
-		 given ? "\"" : "", *others ? "; passed over: " : "", others);
+	snprintf(why, size, "GUID %s, %s%s%s%s%s", guid_text(guid, c->guid),
+		 given ? "as configured by \"" : "the first InfiniBand port that is not down",
+		 given ? s->text : "", given ? "\"" : "", *others ? "; passed over: " : "", others);
 }
 
 static void

@@ -828,15 +828,15 @@ test_selection(void **state)
 {
 	(void)state;
 	/* Ethernet first in the alphabet, then a port that is down. */
-	assert_int_equal(choose("auto", 0, 5, "mlx5_1:1"), 3);
+	assert_int_equal(choose("auto", 0, 5, "GUID 0x0000000000000004, the first"), 3);
 	assert_int_equal(choose("auto", 0, 5, "first InfiniBand port"), 3);
 	assert_int_equal(choose("auto", 0, 5, "bnxt_re0:1 (Ethernet)"), 3);
 	assert_int_equal(choose("auto", 0, 5, "mlx5_1:2 (up)"), 3);
 	assert_int_equal(choose("auto", 0, 5, "mlx5_0:1 (down, disabled)"), 3);
 	assert_int_equal(choose("mlx5_1:2", 0, 5, "as configured"), 4);
 	assert_int_equal(choose("mlx5_1", 0, 5, "as configured"), 3);
-	assert_int_equal(choose("0x0000000000000005", 0, 5, "mlx5_1:2"), 4);
-	assert_int_equal(choose("0x5", 0, 5, "mlx5_1:2"), 4);
+	assert_int_equal(choose("0x0000000000000005", 0, 5, "as configured"), 4);
+	assert_int_equal(choose("0x5", 0, 5, "GUID 0x0000000000000005"), 4);
 
 	assert_int_equal(choose("auto", 0, 0, "no InfiniBand device"), -1);
 	assert_int_equal(choose("auto", 0, 2, "bnxt_re1:1 (Ethernet)"), -1);
