@@ -140,8 +140,11 @@ link_summary(const json_t *data, const char *things)
 	struct buf b = { 0 };
 	int len = (int)strlen(things) - (field_uint(s, things) == 1);
 
-	buf_printf(&b, "%llu %.*s: ", N(s, things), len, things);
-	add_counts(&b, json_object_get(s, "by_state"));
+	buf_printf(&b, "%llu %.*s", N(s, things), len, things);
+	if (field_uint(s, things)) {
+		buf_str(&b, ": ");
+		add_counts(&b, json_object_get(s, "by_state"));
+	}
 	if (field_uint(s, "lost"))
 		buf_printf(&b, "; %llu lost", N(s, "lost"));
 	emit(stdout, "%s\n", b.data);

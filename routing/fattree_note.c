@@ -19,8 +19,8 @@ describe_lost(struct buf *b, const struct fattree *ft)
 {
 	if (!ft->s.nlost || ft->no_tree)
 		return;
-	buf_printf(b, "; %u of %u cables between switches are lost: ", ft->s.nlost,
-		   ft->t->nlinks / 2);
+	buf_printf(b, "; %u of %u cables between switches %s lost: ", ft->s.nlost,
+		   ft->t->nlinks / 2, ft->s.nlost == 1 ? "is" : "are");
 	buf_str(b, ft->full ? "routed for what is left" : "only what used them is moved");
 }
 

@@ -98,8 +98,8 @@ warn_duplicates(struct subnet *s, struct subnet_status *st)
 			ports += (d->ports[n].flags & LIVE_PORT_DUPLICATE) != 0;
 	}
 	if (ports)
-		warn(st, "behind %u ports a device claims a GUID that is in use, and is left out: "
-		     "see `weft show events`", ports);
+		warn(st, "behind %u port%s a device claims a GUID that is in use, and is left out: "
+		     "see `weft show events`", ports, ports == 1 ? "" : "s");
 }
 
 static void
