@@ -111,6 +111,18 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	p->check_us = a->check_us;
 }
 
+static int
+unknown_engine(struct error *e)
+{
+	struct buf all = { 0 };
+
+	for (const struct engine *const *i = engines; *i; i++)
+		buf_printf(&all, "%s%s", i == engines ? "" : i[1] ? ", " : " and ", (*i)->name);
+	error_set(e, ERR_NOT_FOUND, "there is no such engine: there are %s", all.data);
+	buf_free(&all);
+	return ERR_NOT_FOUND;
+}
+
 int
 engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan *previous,
 	     const struct chain_options *o, struct error *e)
@@ -127,7 +139,7 @@ engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan
 		if (a.engine)
 			rc = attempt_run(&a, &why);
 		else
-			rc = error_set(&why, ERR_NOT_FOUND, "there is no such engine");
+			rc = unknown_engine(&why);
 		if (rc == 0)
 			fill_plan(plan, &a, o->engines[0], reasons.len ? reasons.data : "");
 		else
