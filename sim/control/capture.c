@@ -207,6 +207,14 @@ on_passage(void *arg, const struct model_passage *p)
 
 /* ---- Files ---- */
 
+bool
+capture_is_text(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".txt");
+}
+
 int
 capture_open(struct capture **c, struct model *m, const char *path, bool text, struct error *e)
 {

@@ -13,6 +13,9 @@
  */
 struct capture;
 
+/* What the name of a file asks for: text if it ends in .txt. */
+bool
+capture_is_text(const char *path);
 /* "-" is standard output. A file that is there is replaced. */
 int
 capture_open(struct capture **c, struct model *m, const char *path, bool text, struct error *e);

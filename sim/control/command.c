@@ -174,6 +174,7 @@ int
 arg_attr(const struct call *c, unsigned i, uint16_t *attr)
 {
 	const char *words[64], *name, *near;
+	struct buf all = { 0 };
 	uint64_t number;
 	size_t len = 0;
 
@@ -192,9 +193,15 @@ arg_attr(const struct call *c, unsigned i, uint16_t *attr)
 	}
 	words[len] = NULL;
 	near = nearest_word(c->args[i], words);
-	return error_set(c->e, ERR_NOT_FOUND, "there is no attribute \"%.60s\"; %s%s%s",
-			 c->args[i], near ? "did you mean \"" : "name it as in PortInfo, or by ",
-			 near ? near : "its number", near ? "\"?" : "");
+	if (near)
+		return error_set(c->e, ERR_NOT_FOUND, "there is no attribute \"%.60s\"; did you "
+				 "mean \"%s\"?", c->args[i], near);
+	for (size_t k = 0; k < len; k++)
+		buf_printf(&all, "%s%s", k ? ", " : "", words[k]);
+	error_set(c->e, ERR_NOT_FOUND, "there is no attribute \"%.60s\": it takes a number, or one "
+		  "of %s", c->args[i], all.data);
+	buf_free(&all);
+	return ERR_NOT_FOUND;
 }
 
 const char *

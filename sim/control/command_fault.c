@@ -467,7 +467,8 @@ run_description(const struct call *c)
 static int
 run_trap(const struct call *c)
 {
-	static const char *const words[] = { "129", "130", "131", "144", NULL };
+	static const char *const words[] = { "128", "129", "130", "131", "144",
+					     NULL };
 	unsigned which, port;
 	uint32_t node;
 	int rc;
@@ -475,19 +476,24 @@ run_trap(const struct call *c)
 	if ((rc = names_port(c->s->names, c->args[0], true, &node, &port, c->e)) < 0 ||
 	    (rc = arg_word(c, 1, words, &which)) < 0)
 		return rc;
-	if (which == 3 && !is_end_port(&c->s->model->nodes[node], port))
+	if (which == 0 && (port || c->s->model->nodes[node].type != NODE_SWITCH))
+		return error_set(c->e, ERR_INVALID, "%s does not send trap 128: port 0 of a switch "
+				 "does", c->args[0]);
+	if (which == 4 && !is_end_port(&c->s->model->nodes[node], port))
 		return error_set(c->e, ERR_INVALID, "%s does not send trap 144: of a switch port 0 "
 				 "does", c->args[0]);
-	if (which != 3 && !port)
+	if (which && which != 4 && !port)
 		return error_set(c->e, ERR_INVALID, "%s has no link that could have errors",
 				 c->args[0]);
 	if (c->check)
 		return 0;
-	if (which == 3)
+	if (which == 0)
+		trap_128(c->s->model, node);
+	else if (which == 4)
 		model_local_change(c->s->model, node, port, 0);
 	else
 		model_port_errors(c->s->model, node, port,
-				  (enum trap_number)(TRAP_LOCAL_INTEGRITY + which));
+				  (enum trap_number)(TRAP_LINK_STATE + which));
 	return 0;
 }
 
@@ -538,7 +544,7 @@ const struct command command_faults[] = {
 	  run_system_guid },
 	{ "description", "NODE TEXT", "another NodeDescription, with trap 144", 2, 2,
 	  run_description },
-	{ "trap", "NODE/PORT 129|130|131|144", "send this trap", 2, 2, run_trap },
+	{ "trap", "NODE/PORT 128|129|130|131|144", "send this trap", 2, 2, run_trap },
 	{ "heal", "", "undo all faults that are in effect", 0, 0, run_heal },
 	{ 0 },
 };

@@ -209,8 +209,8 @@ traffic_show(const struct call *c)
 
 	traffic_list(c->s->traffic, c->out);
 	traffic_report(c->s->traffic, &r);
-	buf_printf(c->out, "%" PRIu64 " flows, %" PRIu64 " of them without a path\n", r.flows,
-		   r.broken);
+	buf_printf(c->out, "%" PRIu64 " flow%s, %" PRIu64 " of them without a path\n", r.flows,
+		   r.flows == 1 ? "" : "s", r.broken);
 	if (!r.flows)
 		return;
 	buf_printf(c->out, "offered %.4g GB/s, delivered %.4g GB/s; a flow gets %.3f of what it "

@@ -56,7 +56,7 @@ static int
 run_capture(const struct call *c)
 {
 	static const char *const words[] = { "pcap", "text", NULL };
-	unsigned format = 0;
+	unsigned format = capture_is_text(c->args[0]);
 	int rc = 0;
 
 	if (c->nargs == 1 && strcmp(c->args[0], "stop") == 0)

@@ -60,6 +60,7 @@ static int
 run_status(const struct call *c)
 {
 	const struct sim *s = c->s;
+	unsigned waiting = script_waiting(s->script);
 	struct totals t = { 0 };
 	char text[DURATION_TEXT_SIZE];
 
@@ -79,7 +80,7 @@ run_status(const struct call *c)
 	buf_printf(c->out, "MADs      %" PRIu64 " sent by programs, %" PRIu64 " lost of all\n",
 		   model_sent(s->model), model_lost(s->model));
 	buf_printf(c->out, "faults    %u in effect\n", faults_list(s, NULL, 0));
-	buf_printf(c->out, "script    %u events to come\n", script_waiting(s->script));
+	buf_printf(c->out, "script    %u event%s to come\n", waiting, waiting == 1 ? "" : "s");
 	buf_printf(c->out, "time      %s since the start\n", duration_text(text, sim_time(s)));
 	return 0;
 }
@@ -138,8 +139,9 @@ print_node(const struct call *c, uint32_t i)
 
 	buf_printf(c->out, "%s \"%s\", described as \"%s\"\n", n->type == NODE_SWITCH ? "switch" :
 		   n->type == NODE_CA ? "host" : "router", n->ib->name, n->desc);
-	buf_printf(c->out, "guid %s, %u ports, vendor 0x%06x, device 0x%04x\n",
-		   guid_text(text, n->guid), n->nports, n->ib->vendor_id, n->ib->device_id);
+	buf_printf(c->out, "guid %s, %u port%s, vendor 0x%06x, device 0x%04x\n",
+		   guid_text(text, n->guid), n->nports, n->nports == 1 ? "" : "s",
+		   n->ib->vendor_id, n->ib->device_id);
 	if (n->type == NODE_SWITCH)
 		buf_printf(c->out, "LFT up to LID %u, PortStateChange %s\n", n->sw.linear_fdb_top,
 			   n->sw.port_state_change ? "set" : "clear");

@@ -85,7 +85,7 @@ managers(struct wrong *w)
 	if (!w->sm)
 		wrong_add(w, "no subnet manager: no port has IsSM");
 	else if (!w->sm->info.lid || w->sm->info.sm_lid != w->sm->info.lid)
-		wrong_add(w, "no master: of the ports with IsSM none is its own master's");
+		wrong_add(w, "no master: no port with IsSM has its own LID as SMLid");
 }
 
 /* ---- LIDs and GUIDs ---- */

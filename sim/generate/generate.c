@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sim/generate/generate.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "sim/generate/generate_impl.h"
 #include "sim/model/rng.h"
 
@@ -547,5 +549,11 @@ int
 generate_or_read(struct ibnet **net, const char *word, const struct generate_options *options,
 		 struct error *e)
 {
-	return is_recipe(word) ? generate_words(net, word, options, e) : ibnet_read(net, word, e);
+	*net = NULL;
+	if (is_recipe(word))
+		return generate_words(net, word, options, e);
+	if (strcmp(word, "-") != 0 && access(word, F_OK) && errno == ENOENT && !strchr(word, '/'))
+		return error_set(e, ERR_IO, "cannot open %.100s: %s; nor is it a recipe, which "
+				 "weftsim generate --help lists", word, strerror(ENOENT));
+	return ibnet_read(net, word, e);
 }

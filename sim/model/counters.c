@@ -2,6 +2,7 @@
 #include "sim/model/counters.h"
 
 #include <string.h>
+#include <strings.h>
 #include "sim/model/model_impl.h"
 #include "sm/base/error.h"
 
@@ -32,43 +33,44 @@ struct counters {
 static const struct {
 	const char *name;	/* for commands */
 	uint8_t counter;	/* enum sim_counter */
+	const char *shown;	/* as perfquery shows it; NULL: it does not */
 } names[] = {
-	{ "symbol_errors", CTR_SYMBOL },
-	{ "link_recoveries", CTR_RECOVERY },
-	{ "link_downed", CTR_DOWNED },
-	{ "rcv_errors", CTR_RCV_ERRORS },
-	{ "rcv_remote_physical_errors", CTR_REMOTE_PHYSICAL },
-	{ "rcv_switch_relay_errors", CTR_SWITCH_RELAY },
-	{ "xmit_discards", CTR_XMIT_DISCARDS },
-	{ "xmit_constraint_errors", CTR_XMIT_CONSTRAINT },
-	{ "rcv_constraint_errors", CTR_RCV_CONSTRAINT },
-	{ "local_link_integrity_errors", CTR_LOCAL_INTEGRITY },
-	{ "buffer_overrun_errors", CTR_OVERRUN },
-	{ "vl15_dropped", CTR_VL15_DROPPED },
-	{ "xmit_data", CTR_XMIT_DATA },
-	{ "rcv_data", CTR_RCV_DATA },
-	{ "xmit_packets", CTR_XMIT_PKTS },
-	{ "rcv_packets", CTR_RCV_PKTS },
-	{ "xmit_wait", CTR_XMIT_WAIT },
-	{ "qp1_dropped", CTR_QP1_DROPPED },
-	{ "unicast_xmit_packets", CTR_UNI_XMIT },
-	{ "unicast_rcv_packets", CTR_UNI_RCV },
-	{ "multicast_xmit_packets", CTR_MULTI_XMIT },
-	{ "multicast_rcv_packets", CTR_MULTI_RCV },
-	{ "rcv_local_physical_errors", CTR_RCV_PHYSICAL },
-	{ "rcv_malformed_errors", CTR_RCV_MALFORMED },
-	{ "rcv_buffer_overrun_errors", CTR_RCV_OVERRUN },
-	{ "rcv_dlid_mapping_errors", CTR_RCV_DLID },
-	{ "rcv_vl_mapping_errors", CTR_RCV_VL },
-	{ "rcv_looping_errors", CTR_RCV_LOOPING },
-	{ "xmit_inactive_discards", CTR_DISCARD_INACTIVE },
-	{ "xmit_mtu_discards", CTR_DISCARD_MTU },
-	{ "xmit_lifetime_discards", CTR_DISCARD_LIFETIME },
-	{ "xmit_hoq_discards", CTR_DISCARD_HOQ },
-	{ "op_rcv_packets", CTR_OP_PKTS },
-	{ "op_rcv_data", CTR_OP_DATA },
-	{ "flow_xmit_packets", CTR_FLOW_XMIT },
-	{ "flow_rcv_packets", CTR_FLOW_RCV },
+	{ "symbol_errors", CTR_SYMBOL, "SymbolErrorCounter" },
+	{ "link_recoveries", CTR_RECOVERY, "LinkErrorRecoveryCounter" },
+	{ "link_downed", CTR_DOWNED, "LinkDownedCounter" },
+	{ "rcv_errors", CTR_RCV_ERRORS, "PortRcvErrors" },
+	{ "rcv_remote_physical_errors", CTR_REMOTE_PHYSICAL, "PortRcvRemotePhysicalErrors" },
+	{ "rcv_switch_relay_errors", CTR_SWITCH_RELAY, "PortRcvSwitchRelayErrors" },
+	{ "xmit_discards", CTR_XMIT_DISCARDS, "PortXmitDiscards" },
+	{ "xmit_constraint_errors", CTR_XMIT_CONSTRAINT, "PortXmitConstraintErrors" },
+	{ "rcv_constraint_errors", CTR_RCV_CONSTRAINT, "PortRcvConstraintErrors" },
+	{ "local_link_integrity_errors", CTR_LOCAL_INTEGRITY, "LocalLinkIntegrityErrors" },
+	{ "buffer_overrun_errors", CTR_OVERRUN, "ExcessiveBufferOverrunErrors" },
+	{ "vl15_dropped", CTR_VL15_DROPPED, "VL15Dropped" },
+	{ "xmit_data", CTR_XMIT_DATA, "PortXmitData" },
+	{ "rcv_data", CTR_RCV_DATA, "PortRcvData" },
+	{ "xmit_packets", CTR_XMIT_PKTS, "PortXmitPkts" },
+	{ "rcv_packets", CTR_RCV_PKTS, "PortRcvPkts" },
+	{ "xmit_wait", CTR_XMIT_WAIT, "PortXmitWait" },
+	{ "qp1_dropped", CTR_QP1_DROPPED, "QP1Dropped" },
+	{ "unicast_xmit_packets", CTR_UNI_XMIT, "PortUnicastXmitPkts" },
+	{ "unicast_rcv_packets", CTR_UNI_RCV, "PortUnicastRcvPkts" },
+	{ "multicast_xmit_packets", CTR_MULTI_XMIT, "PortMulticastXmitPkts" },
+	{ "multicast_rcv_packets", CTR_MULTI_RCV, "PortMulticastRcvPkts" },
+	{ "rcv_local_physical_errors", CTR_RCV_PHYSICAL, NULL },
+	{ "rcv_malformed_errors", CTR_RCV_MALFORMED, NULL },
+	{ "rcv_buffer_overrun_errors", CTR_RCV_OVERRUN, NULL },
+	{ "rcv_dlid_mapping_errors", CTR_RCV_DLID, NULL },
+	{ "rcv_vl_mapping_errors", CTR_RCV_VL, NULL },
+	{ "rcv_looping_errors", CTR_RCV_LOOPING, NULL },
+	{ "xmit_inactive_discards", CTR_DISCARD_INACTIVE, NULL },
+	{ "xmit_mtu_discards", CTR_DISCARD_MTU, NULL },
+	{ "xmit_lifetime_discards", CTR_DISCARD_LIFETIME, NULL },
+	{ "xmit_hoq_discards", CTR_DISCARD_HOQ, NULL },
+	{ "op_rcv_packets", CTR_OP_PKTS, NULL },
+	{ "op_rcv_data", CTR_OP_DATA, NULL },
+	{ "flow_xmit_packets", CTR_FLOW_XMIT, NULL },
+	{ "flow_rcv_packets", CTR_FLOW_RCV, NULL },
 };
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
@@ -203,7 +205,8 @@ find_name(const char *name, struct error *e)
 
 	for (size_t i = 0; i < NAMES; i++) {
 		words[i] = names[i].name;
-		if (!strcmp(names[i].name, name))
+		if (!strcmp(names[i].name, name) ||
+		    (names[i].shown && !strcasecmp(names[i].shown, name)))
 			return names[i].counter;
 	}
 	if ((near = nearest_word(name, words)))

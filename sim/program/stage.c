@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "sim/control/capture.h"
 #include "sim/program/cmd.h"
 
 /*
@@ -164,14 +165,6 @@ on_quit(void *arg)
 	loop_post(g->loop, stop_loop, g->loop);
 }
 
-static bool
-is_text(const char *path)
-{
-	size_t len = strlen(path);
-
-	return len > 4 && strcmp(path + len - 4, ".txt") == 0;
-}
-
 static int
 open_parts(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
 	   struct error *e)
@@ -186,7 +179,8 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 	mo.ar = o->adaptive ? &o->ar : NULL;
 	if ((rc = sim_new(&g->sim, g->loop, net, &mo, e)) < 0 ||
 	    (o->log && (rc = open_log(g, o->log, e)) < 0) ||
-	    (o->capture && (rc = sim_capture(g->sim, o->capture, is_text(o->capture), e)) < 0) ||
+	    (o->capture &&
+	     (rc = sim_capture(g->sim, o->capture, capture_is_text(o->capture), e)) < 0) ||
 	    (o->script && (rc = start_script(g->sim, o->script, e)) < 0))
 		return rc;
 	g->sim->host.quit = on_quit;

@@ -524,8 +524,9 @@ traffic_list(struct traffic *t, struct buf *out)
 			buf_printf(out, " to \"%s\"", t->m->nodes[s->dst].ib->name);
 		if (s->pattern == TRAFFIC_SHIFT)
 			buf_printf(out, " by %u", s->shift);
-		buf_printf(out, " sl %u: %llu flows, %llu broken, %.6g of %.6g GB/s\n", s->sl,
-			   (unsigned long long)p->flows, (unsigned long long)p->broken,
+		buf_printf(out, " sl %u: %llu flow%s, %llu broken, %.6g of %.6g GB/s\n", s->sl,
+			   (unsigned long long)p->flows, p->flows == 1 ? "" : "s",
+			   (unsigned long long)p->broken,
 			   p->delivered / 1e9, p->offered / 1e9);
 	}
 }

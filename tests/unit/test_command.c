@@ -2,6 +2,7 @@
 #include "sim/control/command.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include "tests/unit/sim_bed.h"
 #include "sim/model/model_impl.h"
 #include "sim/control/sim.h"
@@ -276,6 +277,9 @@ test_refusals(void **state)
 	refused(d, "plane-down h*", "no switch matches h*");
 	refused(d, "reboot /h[/", "is no regular expression");
 	refused(d, "trap A/0 129", "A/0 has no link that could have errors");
+	refused(d, "trap A/1 128", "A/1 does not send trap 128: port 0 of a switch does");
+	refused(d, "trap h1/1 128", "port 0 of a switch does");
+	refused(d, "mute A LFT", "it takes a number, or one of ");
 	refused(d, "trap A/1 144", "A/1 does not send trap 144: of a switch port 0 does");
 	refused(d, "errors A/2 symbol_error 5", "did you mean \"symbol_errors\"");
 	refused(d, "errors A/2 symbol_errors many", "is neither a number");
@@ -441,7 +445,7 @@ test_counters(void **state)
 	set_up(d);
 	assert_string_equal(say(d, "counters A/2"), "all counters are 0\n");
 	say(d, "errors A/2 symbol_errors 5");
-	say(d, "errors A/2 symbol_errors +3");
+	say(d, "errors A/2 SymbolErrorCounter +3");
 	say(d, "errors A/2 rcv_errors 2.5/s");
 	wait_for(d, SEC(4));
 	assert_string_equal(say(d, "counters A/2"), "symbol_errors                8\n"
@@ -456,6 +460,7 @@ test_capture(void **state)
 {
 	struct desk *d = *state;
 	char path[] = "/tmp/weftsim-test-XXXXXX", line[80];
+	struct stat st;
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
@@ -470,6 +475,13 @@ test_capture(void **state)
 	say(d, line);
 	close(fd);
 	unlink(path);
+	snprintf(line, sizeof(line), "capture %s.txt", path);
+	say(d, line);
+	say(d, "capture stop");
+	snprintf(line, sizeof(line), "%s.txt", path);
+	assert_int_equal(stat(line, &st), 0);
+	assert_int_equal(st.st_size, 0);	/* the text has no header */
+	unlink(line);
 }
 
 static void
