@@ -26,6 +26,7 @@
 #define PORT_DOWN_POLL SEC(1)
 #define RETRY_FIRST MSEC(500)
 #define RETRY_MAX SEC(60)
+#define LOOKS_PUT_OFF 3		/* partial sweeps before a light one that is due */
 #define OUTCOME_TRIES 3			/* incomplete pushes after which --once gives up */
 
 static void
@@ -288,6 +289,8 @@ subnet_want_device(struct subnet *s, uint64_t node_guid)
 	if (d && sweep_include(s, d))
 		return;
 	map_set(&s->dirty, node_guid, 0);
+	if (s->stage == SUBNET_SWEEP && sweep_curtail(s))
+		subnet_want_sweep(s, SWEEP_LIGHT);
 	subnet_want_sweep(s, SWEEP_PARTIAL);
 }
 
@@ -378,13 +381,21 @@ begin(void *subnet)
 		kind = SWEEP_HEAVY;
 	if (s->role == ROLE_WAITING && !s->own_port_down)
 		set_role(s, ROLE_DISCOVERING, "");
-	/* Frequent events must not keep the look at everybody from coming. */
 	if (kind == SWEEP_PARTIAL && s->conf->sweep_interval > 0 &&
 	    loop_now(s->env.loop) - s->looked >= s->conf->sweep_interval)
 		kind = SWEEP_LIGHT;
-	if (kind > SWEEP_PARTIAL)
-		s->looked = loop_now(s->env.loop);
 	s->wanted = SWEEP_NONE;
+	/* What is known to have changed is read first, lest everybody is asked over a cable that is
+	 * gone; the look at everybody follows. But events must not keep it from coming for ever. */
+	if (kind == SWEEP_LIGHT && s->dirty.len && s->looks_put_off < LOOKS_PUT_OFF) {
+		kind = SWEEP_PARTIAL;
+		s->wanted = SWEEP_LIGHT;
+		s->looks_put_off++;
+	}
+	if (kind > SWEEP_PARTIAL) {
+		s->looked = loop_now(s->env.loop);
+		s->looks_put_off = 0;
+	}
 	s->change_started = loop_now(s->env.loop);
 	subnet_set_stage(s, SUBNET_SWEEP);
 	sweep_start(s, kind);

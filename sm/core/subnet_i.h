@@ -56,6 +56,8 @@ struct sweep {
 	unsigned rounds;		/* suspects are being asked over other paths: how often */
 	uint64_t round_answers;		/* answers seen when the last round began */
 	bool changed;			/* the model differs from the snapshot */
+	bool curtailed;			/* a light sweep asks nobody any more who is not known to
+					 * have changed */
 	struct sweep_level level[SWEEP_LEVELS];
 };
 
@@ -227,6 +229,7 @@ struct subnet {
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
+	unsigned looks_put_off;		/* times in a row that a look at everybody gave way */
 	bool forced;			/* an administrator asked for the present look round */
 	bool want_tables;		/* the next heavy sweep reads all tables back */
 	bool want_route;		/* routing must run even if nothing has changed */
@@ -350,6 +353,10 @@ sweep_idle(struct subnet *s);
 /* Something has changed at a device: the present sweep reads it. False if it must be the next. */
 bool
 sweep_include(struct subnet *s, struct device *d);
+/* A light sweep under way asks nobody any more who is not known to have changed, so that it ends
+ * soon and a partial one can follow. False if the present sweep is none. */
+bool
+sweep_curtail(struct subnet *s);
 /* A request to it is not answered as fast as others are. */
 void
 sweep_late(struct subnet *s, struct agent *a);

@@ -292,6 +292,10 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 
 	if (d->suspect)
 		return false;
+	if (s->sweep.curtailed && !d->dirty && !d->answered && !d->inflight) {
+		device_forget_wants(d);
+		return false;
+	}
 	/* No way leads there now: what is wanted stays wanted, till the rest has been asked. */
 	if (is_switch && sweep_device_wants(d) && !topo_mend_path(&s->topo, d, 0)) {
 		d->suspect = true;
@@ -449,6 +453,15 @@ want_changed(struct subnet *s, struct device *d)
 }
 
 bool
+sweep_curtail(struct subnet *s)
+{
+	if (s->sweep.kind != SWEEP_LIGHT)
+		return false;
+	s->sweep.curtailed = true;
+	return true;
+}
+
+bool
 sweep_include(struct subnet *s, struct device *d)
 {
 	/* What was asked before the change does not tell of it. */
@@ -516,7 +529,7 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->started = loop_now(s->env.loop);
 	w->open_level = w->last_level = 0;
 	w->answers = w->tick_answers = 0;
-	w->changed = false;
+	w->changed = w->curtailed = false;
 	w->rounds = 0;
 	s->npeers = kind == SWEEP_HEAVY ? 0 : s->npeers;
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)

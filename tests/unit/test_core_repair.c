@@ -102,6 +102,35 @@ any_cable(void **state)
 	end(sm, t);
 }
 
+/* A cable that most ways lead over goes just when a look at everybody is due, or under way. What is
+ * known to have changed is read first, so that nobody is asked over it. */
+static void
+when_a_look_is_due(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 16", &t);
+	struct bed *b = sm->bed;
+	uint32_t l0 = bed_node(b, "L0_0"), a0 = bed_node(b, "A0_0");
+	const struct transact_counters *c = transact_counters(sm->s->transact);
+
+	(void)state;
+	for (unsigned i = 0; i < 12; i++) {
+		monotime due = sm->s->looked + sm->s->conf->sweep_interval;
+		uint64_t repeated;
+
+		bed_wait(b, due - loop_now(b->loop) - MSEC(2) + i * USEC(500));
+		repeated = c->retried;
+		model_link_set(b->m, l0, port_to(b, l0, a0), i % 2);
+		while (!bed_event(sm, EVENT_ROUTED, " is up: "))
+			bed_wait(b, USEC(100));
+		assert_true(sm->s->st.discover_ms < 250);
+		if (i < 4 || i % 2)
+			assert_int_equal(c->retried, repeated);
+		settle(sm);
+	}
+	end(sm, t);
+}
+
 /* Traps of this LID are lost. */
 static bool
 lose_traps_of(void *arg, const struct smp *smp, bool in)
@@ -393,6 +422,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_cable),
+		cmocka_unit_test(when_a_look_is_due),
 		cmocka_unit_test(trap_of_one_end),
 		cmocka_unit_test(few_mads),
 		cmocka_unit_test(switch_dies),
