@@ -283,6 +283,14 @@ ask(struct subnet *s, struct device *d, unsigned port, struct transact_request *
 	return true;
 }
 
+/* A switch that is asked whether anything has changed, and nothing else. */
+static bool
+is_just_looked_at(const struct device *d)
+{
+	return d->want_switch_info && !d->dirty && !d->want_clear && !d->want_desc &&
+	       !d->wait_port0 && bits_empty(&d->read) && bits_empty(&d->sminfo);
+}
+
 /* A CA is asked through the port that the question is about, a switch anyhow. */
 static bool
 device_next(struct subnet *s, struct device *d, struct transact_request *r)
@@ -292,8 +300,8 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 
 	if (d->suspect)
 		return false;
-	if (s->sweep.curtailed && !d->dirty && !d->answered && !d->inflight) {
-		device_forget_wants(d);
+	if (s->sweep.curtailed && is_just_looked_at(d)) {
+		d->want_switch_info = d->wait_switch_info = false;
 		return false;
 	}
 	/* No way leads there now: what is wanted stays wanted, till the rest has been asked. */

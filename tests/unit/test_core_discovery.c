@@ -521,9 +521,9 @@ test_storm(void **state)
 		heal(b);
 		bed_wait(b, MSEC(5));
 		/* The longest back-off is a minute, and a light sweep comes each ten seconds. */
-		if (!bed_becomes_good(sm, SEC(90)))
+		if (!bed_becomes_good(sm, SEC(150)))
 			fail_msg("seed %u: %s", (unsigned)seed, sm->why);
-		bed_wait(b, SEC(90));
+		bed_wait(b, SEC(150));
 		if (bed_run(sm, SEC(60)) != 1 || !bed_good(sm))
 			fail_msg("seed %u, later: %s", (unsigned)seed, sm->why);
 		assert_int_equal(sm->s->plan->fabric->nnodes, b->net->nnodes);
