@@ -84,6 +84,22 @@ count_group(struct digest *d, const uint8_t *restrict cost, const uint8_t *restr
 	}
 }
 
+/* The same for a group that leads down, where only some blocks of homes have any. */
+static void
+count_group_down(struct digest *d, const struct tree_costs *c, uint32_t to, uint8_t other,
+		 uint8_t which)
+{
+	for (uint32_t at = 0; at < c->width; at += TREE_BLOCK) {
+		struct digest part = { .count = d->count + at, .other = d->other + at,
+				       .which = d->which + at };
+		uint32_t len = c->width - at < TREE_BLOCK ? c->width - at : TREE_BLOCK;
+
+		if (c->some[(size_t)(at / TREE_BLOCK) * c->n + to])
+			count_group(&part, c->row[to]->down + at, d->want_down + at, len, other,
+				    which);
+	}
+}
+
 static void
 digest(const struct fattree *ft, const struct fattree_view *view, uint32_t v, struct digest *d)
 {
@@ -94,12 +110,15 @@ digest(const struct fattree *ft, const struct fattree_view *view, uint32_t v, st
 	memset(d->count, 0, width);
 	memset(d->other, 0, width);
 	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
-		bool up = tree_up(view->rank, v, t->groups[g].to);
-		const struct tree_row *row = view->costs->row[t->groups[g].to];
+		uint32_t to = t->groups[g].to;
+		uint8_t other = !t->groups[g].above, which = (uint8_t)(g - t->first[v]);
 
-		if (links_of(view, ft, g))
-			count_group(d, up ? row->any : row->down, up ? d->want_up : d->want_down,
-				    width, !t->groups[g].above, (uint8_t)(g - t->first[v]));
+		if (!links_of(view, ft, g))
+			continue;
+		if (tree_up(view->rank, v, to))
+			count_group(d, view->costs->row[to]->any, d->want_up, width, other, which);
+		else
+			count_group_down(d, view->costs, to, other, which);
 	}
 }
 

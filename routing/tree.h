@@ -94,10 +94,12 @@ struct tree_costs {
 	uint32_t n;		/* rows */
 	uint32_t width;		/* entries of each half of a row, a multiple of TREE_STRIP */
 	struct tree_row **row;	/* by vertex */
+	uint8_t *some;		/* by block of homes, then vertex: 0: all down[] there is TREE_FAR */
 	uint8_t *odd;		/* by home: 1: somebody climbs who has a way down, or must not */
 };
 
-#define TREE_STRIP 64u		/* costs that are summed at a time */
+#define TREE_STRIP 64u		/* rows hold multiples of so many costs */
+#define TREE_BLOCK (8u * TREE_STRIP)	/* homes that are summed at a time */
 
 /* With `s` NULL those of the nominal fabric. With `column` not NULL those to `ncolumns` homes only:
  * by vertex, the place of its costs in a row, or FABRIC_NONE. */

@@ -19,7 +19,6 @@
  * minimum over bytes, in loops that compilers turn into vector instructions. Homes do not depend on
  * each other: threads take strips of columns, as wide as a cache holds for all rows.
  */
-#define STRIPS 8u	/* that a thread does together */
 
 #define ROUNDS 8u	/* of costs that depend on who climbs */
 
@@ -77,10 +76,11 @@ works(const struct sweep *w, uint32_t g)
 struct strip {
 	uint32_t at;				/* first column */
 	uint32_t len;				/* how many */
-	uint8_t strict[STRIPS * TREE_STRIP];	/* by column: enum strict */
+	uint8_t *some;				/* by vertex, see tree_costs */
+	uint8_t strict[TREE_BLOCK];	/* by column: enum strict */
 	uint8_t *climbs;			/* by vertex, then column: 1: it is not one that
 						 * goes down; NULL while nobody has a choice */
-	uint16_t reach[STRIPS * TREE_STRIP];	/* by column: vertices that have a way */
+	uint16_t reach[TREE_BLOCK];	/* by column: vertices that have a way */
 };
 
 /* By what a vertex gets down to homes: its own, and what its neighbours below make it. */
@@ -89,13 +89,20 @@ relax_down(const struct sweep *w, const struct strip *s, uint32_t v, uint8_t *do
 {
 	const struct tree *t = w->t;
 	uint32_t home = w->column ? w->column[v] : v;
+	bool some = home >= s->at && home < s->at + s->len;
 
 	memset(down, TREE_FAR, s->len);
-	if (home >= s->at && home < s->at + s->len)
+	if (some)
 		down[home - s->at] = 0;
-	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-		if (works(w, g) && !tree_up(w->rank, v, t->groups[g].to))
-			relax(down, w->c->row[t->groups[g].to]->down + s->at, s->len);
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
+		uint32_t to = t->groups[g].to;
+
+		if (!works(w, g) || tree_up(w->rank, v, to) || !s->some[to])
+			continue;
+		relax(down, w->c->row[to]->down + s->at, s->len);
+		some = true;
+	}
+	s->some[v] = some;
 }
 
 static void
@@ -134,7 +141,7 @@ sweep_any(const struct sweep *w, const struct strip *s)
 {
 	const struct tree *t = w->t;
 	struct tree_row **row = w->c->row;
-	uint8_t before[STRIPS * TREE_STRIP];
+	uint8_t before[TREE_BLOCK];
 
 	for (uint32_t i = t->n; i-- > 0;) {
 		uint32_t v = w->upwards[i];
@@ -168,8 +175,8 @@ count_reach(const struct sweep *w, const struct strip *s, uint16_t *reach)
 static bool
 settled(const struct sweep *w, struct strip *s, unsigned round)
 {
-	uint8_t fresh[STRIPS * TREE_STRIP], bad[STRIPS * TREE_STRIP] = { 0 };
-	uint16_t reach[STRIPS * TREE_STRIP];
+	uint8_t fresh[TREE_BLOCK], bad[TREE_BLOCK] = { 0 };
+	uint16_t reach[TREE_BLOCK];
 	bool good = true;
 
 	for (uint32_t i = 0; i < w->t->n; i++) {
@@ -193,7 +200,9 @@ settled(const struct sweep *w, struct strip *s, unsigned round)
 static void
 sweep_strip(const struct sweep *w, uint32_t at, uint32_t len)
 {
-	struct strip s = { .at = at, .len = len };
+	struct strip s = {
+		.at = at, .len = len, .some = &w->c->some[(size_t)(at / TREE_BLOCK) * w->t->n],
+	};
 
 	for (unsigned round = 0;; round++) {
 		sweep_down(w, &s);
@@ -229,6 +238,7 @@ costs_new(uint32_t vertices, uint32_t homes)
 	c->n = vertices;
 	c->width = (homes + TREE_STRIP - 1) / TREE_STRIP * TREE_STRIP;
 	c->row = mem_array(vertices, sizeof(struct tree_row *));
+	c->some = mem_array((size_t)(c->width / TREE_BLOCK + 1) * vertices, 1);
 	c->odd = mem_array(c->width, 1);
 	return c;
 }
@@ -246,7 +256,8 @@ tree_costs_new(const struct tree *t, const struct tree_state *s, const uint32_t 
 
 	for (uint32_t v = 0; v < t->n; v++)
 		c->row[v] = row_new(c->width);
-	parallel_run(threads, c->width / TREE_STRIP, STRIPS, sweep_strips, &w);
+	parallel_run(threads, c->width / TREE_STRIP,
+		     TREE_BLOCK / TREE_STRIP, sweep_strips, &w);
 	mem_free(upwards);
 	return c;
 }
@@ -387,8 +398,11 @@ tree_costs_patch(const struct tree *t, const struct tree_costs *old,
 	};
 
 	memcpy(c->odd, old->odd, c->width);
-	for (uint32_t i = 0; i < nhomes; i++)
+	memcpy(c->some, old->some, (size_t)(c->width / TREE_BLOCK + 1) * t->n);
+	for (uint32_t i = 0; i < nhomes; i++) {
 		c->odd[homes[i]] = columns->odd[i];
+		memset(&c->some[(size_t)(homes[i] / TREE_BLOCK) * t->n], 1, t->n);
+	}
 	parallel_run(threads, t->n, 64, patch_rows, &p);
 	return c;
 }
@@ -408,6 +422,7 @@ tree_costs_unref(struct tree_costs *c)
 	for (uint32_t v = 0; v < c->n; v++)
 		row_unref(c->row[v]);
 	mem_free(c->row);
+	mem_free(c->some);
 	mem_free(c->odd);
 	mem_free(c);
 }
