@@ -94,7 +94,7 @@ struct tree_costs {
 	uint32_t n;		/* rows */
 	uint32_t width;		/* entries of each half of a row, a multiple of TREE_STRIP */
 	struct tree_row **row;	/* by vertex */
-	uint8_t *some;		/* by block of homes, then vertex: 0: all down[] there is TREE_FAR */
+	uint8_t *some;		/* by block of homes, then vertex: 0: all down[] is TREE_FAR */
 	uint8_t *odd;		/* by home: 1: somebody climbs who has a way down, or must not */
 };
 
