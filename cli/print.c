@@ -361,10 +361,14 @@ print_change(const struct cli *c, const json_t *data)
 	uint64_t cables = field_uint(data, "cables"), kept = field_uint(data, "kept");
 	const char *what = c->command->name;
 
-	emit(stdout, "%s%s of %s: %llu cable%s %s\n", dry ? "dry run, nothing is changed: " : "",
-	     strcmp(what, "fail") ? what : "loss", field_str(data, "place"),
-	     (unsigned long long)cables, plural(cables), strcmp(what, "fail") ?
-	     "without traffic in all" : cables == 1 ? "is lost" : "are lost");
+	emit(stdout, "%s%s of %s: ", dry ? "dry run, nothing is changed: " : "",
+	     strcmp(what, "fail") ? what : "loss", field_str(data, "place"));
+	if (!strcmp(what, "undrain") && !cables)
+		emit(stdout, "no cable is drained any more\n");
+	else
+		emit(stdout, "%llu cable%s %s\n", (unsigned long long)cables, plural(cables),
+		     strcmp(what, "fail") ? "without traffic in all" :
+		     cables == 1 ? "is lost" : "are lost");
 	if (kept)
 		emit(stdout, "kept     %llu drained cable%s, for nothing else leads there\n",
 		     (unsigned long long)kept, plural(kept));

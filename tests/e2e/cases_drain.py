@@ -52,7 +52,7 @@ def test_drain():
         m.wait_up()
         need(m.status()["drained_total"] == 2, "drained, after a restart")
         need(m.json("check")["ok"], "weft check after a restart")
-        m.weft("undrain", spine)
+        need("no cable is drained any more" in m.weft("undrain", spine)[0], "the answer to undrain")
         m.weft("undrain", place(a), status=1)
         need(m.status()["drained_total"] == 0, "status: %r" % m.status()["drained"])
         need(proved(lab), "the tables with all cables")
