@@ -64,7 +64,9 @@ struct weftd {
 static void
 usage(FILE *out)
 {
-	fputs("usage: weftd [-c FILE] [--once] [--check-config] [--sim FABRIC] [-h] [-V]\n"
+	fputs("usage: weftd [-c FILE] [--once] [--check-config] [--socket PATH]\n"
+	      "       weftd --sim FABRIC [-c FILE] [--once] [--socket PATH] [--sim-script FILE]\n"
+	      "             [--sim-for TIME] [--sim-seed N]\n"
 	      "\n"
 	      "  -c, --config FILE  configuration, default /etc/weft/weft.yaml if it exists;\n"
 	      "                     else one subnet on the first InfiniBand port\n"
