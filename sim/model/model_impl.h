@@ -56,6 +56,7 @@ struct link_faults {
 /* A trap that an end port sends, or sent once. */
 struct sim_trap {
 	struct sim_trap *next;	/* of the node */
+	monotime due;		/* when its flight lands, MONOTIME_NEVER = none is under way */
 	uint32_t tid;		/* of the trap that waits for its repress; 0 = none */
 	uint32_t sent;		/* times that it was sent */
 	uint16_t number;	/* enum trap_number */
@@ -114,7 +115,7 @@ struct flight {
 	struct flight *next;	/* in the list of spare ones, or in the queue */
 	uint64_t turn;		/* in the queue: the turn in which it lands */
 	uint32_t node;		/* where */
-	uint32_t tid;		/* FLIGHT_TRAP: of the trap; FLIGHT_FLAP: of the flap;
+	uint32_t tid;		/* FLIGHT_TRAP: number of the trap; FLIGHT_FLAP: of the flap;
 				 * FLIGHT_SET_DOWN: physical state */
 	uint16_t slid, dlid;	/* of a MAD; LID_PERMISSIVE where it travels by directed route */
 	uint16_t pkey;		/* of a GMP */

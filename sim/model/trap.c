@@ -62,6 +62,7 @@ trap_of(struct model *m, struct sim_node *n, unsigned port, uint16_t number)
 	t = region_alloc(m->region, sizeof(*t));
 	t->port = (uint8_t)port;
 	t->number = number;
+	t->due = MONOTIME_NEVER;
 	t->next = n->traps;
 	n->traps = t;
 	return t;
@@ -73,13 +74,27 @@ may_trap(const struct model *m, uint32_t node, unsigned port)
 	return !m->quiet && m->nodes[node].ports[port].info.sm_lid;
 }
 
+/* It is sent at this time. Its last flight may be under way to a later one, and then does nothing:
+ * however often a trap is started, few flights are. */
+static void
+send_at(struct model *m, uint32_t node, struct sim_trap *t, monotime when)
+{
+	struct flight *f;
+
+	if (t->due <= when)
+		return;
+	t->due = when;
+	f = flight_new(m, FLIGHT_TRAP, node, t->port);
+	f->tid = t->number;
+	flight_start(m, f, when - loop_now(m->loop));
+}
+
 static void
 start_trap(struct model *m, uint32_t node, unsigned port, struct notice *notice)
 {
 	struct sim_node *n = &m->nodes[node];
 	struct sim_trap *t = trap_of(m, n, port, notice->trap);
-	monotime wait = n->ports[port].trap_next - loop_now(m->loop);
-	struct flight *f;
+	monotime now = loop_now(m->loop), next = n->ports[port].trap_next;
 
 	notice->generic = true;
 	notice->producer = n->type;
@@ -88,9 +103,7 @@ start_trap(struct model *m, uint32_t node, unsigned port, struct notice *notice)
 	notice_encode(notice, t->data);
 	t->tid = ++m->tid ? m->tid : ++m->tid;
 	t->sent = 0;
-	f = flight_new(m, FLIGHT_TRAP, node, port);
-	f->tid = t->tid;
-	flight_start(m, f, wait > 0 ? wait : 0);
+	send_at(m, node, t, next > now ? next : now);
 }
 
 static void
@@ -118,23 +131,24 @@ trap_due(struct model *m, struct flight *f)
 	struct sim_node *n = &m->nodes[f->node];
 	struct sim_port *p = &n->ports[f->port];
 	monotime now = loop_now(m->loop), interval = 4096 * ((monotime)1 << p->info.subnet_timeout);
-	struct sim_trap *t = n->traps;
+	struct sim_trap *t = trap_of(m, n, f->port, (uint16_t)f->tid);
+	uint32_t node = f->node;
 
-	while (t && t->tid != f->tid)
-		t = t->next;
-	if (!t || !p->info.sm_lid) {
-		flight_end(m, f);
+	flight_end(m, f);
+	if (now < t->due)
 		return;
-	}
+	t->due = MONOTIME_NEVER;
+	if (!t->tid || !p->info.sm_lid)
+		return;
 	if (now < p->trap_next) {
-		flight_start(m, f, p->trap_next - now);
+		send_at(m, node, t, p->trap_next);
 		return;
 	}
 	if (interval < TRAP_INTERVAL_MIN)
 		interval = TRAP_INTERVAL_MIN;
 	p->trap_next = now + interval;
-	send_trap(m, f->node, t);
-	flight_start(m, f, interval + 1);	/* behind those that waited for it */
+	send_trap(m, node, t);
+	send_at(m, node, t, now + interval + 1);	/* behind those that waited for it */
 }
 
 /* The TID names the trap; its upper half belongs to the sender's kernel. */

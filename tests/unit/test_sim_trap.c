@@ -2,6 +2,7 @@
 /* Traps of simulated devices: the bytes of their notices (IBA volume 1, 14.2.5.1), when they are
  * sent and when not. */
 #include "tests/unit/sim_bed.h"
+#include "sim/model/model_impl.h"
 
 /* All links ACTIVE, for GMPs. */
 static void
@@ -109,6 +110,22 @@ test_local_changes(void **state)
 	model_set_system_guid(r->m, B, 0x1122334455667788);
 	n = one_trap(r, TRAP_SYSTEM_IMAGE_GUID, 4);
 	assert_memory_equal(n.details, "\0\0\0\x04\0\0\x11\x22\x33\x44\x55\x66\x77\x88", 14);
+}
+
+/* What anybody on the fabric can cause a thousand times waits once. */
+static void
+test_flood(void **state)
+{
+	struct rig *r = *state;
+	size_t before;
+
+	bring_up(r);
+	r->in1.n = 0;
+	before = r->m->nheap;
+	for (unsigned i = 0; i < 1000; i++)
+		model_bad_key(r->m, H2, 1, TRAP_BAD_P_KEY, 0x1234 + i, 1);
+	assert_int_equal(r->m->nheap, before + 1);
+	assert_int_equal(one_trap(r, TRAP_BAD_P_KEY, 2).details[9], (0x1234 + 999) & 0xff);
 }
 
 static void
@@ -326,8 +343,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_link_errors), TEST(test_local_changes), TEST(test_m_key_trap),
-		TEST(test_rate), TEST(test_bad_p_key), TEST(test_enforcement),
+		TEST(test_link_errors), TEST(test_local_changes), TEST(test_flood),
+		TEST(test_m_key_trap), TEST(test_rate), TEST(test_bad_p_key), TEST(test_enforcement),
 		TEST(test_suppression),
 	};
 
