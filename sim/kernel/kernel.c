@@ -156,6 +156,9 @@ kernel_send(struct kernel_agent *a, const struct kernel_mad *m)
 	memcpy(out.mad, m->data, m->len < MAD_SIZE ? m->len : MAD_SIZE);
 	if (m->len < MAD_SIZE)
 		memset(out.mad + m->len, 0, MAD_SIZE - m->len);
+	if (a->sent.len >= SENT_MAX ||
+	    (active && a->rmpp && a->out_bytes && a->out_bytes + m->len > LONG_BYTES_MAX))
+		return ENOMEM;
 	mark(a, out.mad);
 	if ((!active || a->rmpp) && kernel_sent_twice(a, m, out.mad))
 		return EINVAL;

@@ -24,7 +24,8 @@
  *    refused (EINVAL). Directed and LID-routed SMPs are two classes;
  *  - RMPP messages of an agent with rmpp_version 1 are cut into segments and put together again,
  *    with acknowledgements, resends and aborts as IBA volume 1, 13.6 has them; others pass raw.
- *    A message that the other side stops or aborts is over without a word to the agent;
+ *    A message that the other side stops or aborts is over without a word to the agent; of what
+ *    comes in, more than 1 GiB at a time of an agent is stopped;
  *  - a response comes to the GID, or the path bits, that the request was sent from.
  * The kernel is freed before its model.
  * Callbacks come from the loop, never inside a call; whatever a callback does to agents is allowed.
@@ -78,7 +79,8 @@ kernel_register(struct kernel_agent **a, struct kernel *k, uint32_t node, unsign
 /* Requests that wait are forgotten; no callback follows. NULL is allowed. */
 void
 kernel_unregister(struct kernel_agent *a);
-/* Takes a copy. 0, or the errno value that write() would give (EINVAL). */
+/* Takes a copy. 0, or the errno value that write() would give: EINVAL; ENOMEM for one of very many
+ * that wait. */
 int
 kernel_send(struct kernel_agent *a, const struct kernel_mad *mad);
 /* IsSM of the port, counted: it stands while somebody holds it. 0, EBUSY if somebody else has it,

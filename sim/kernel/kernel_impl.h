@@ -12,6 +12,8 @@
  * kernel_grh.c addresses. */
 #define METHODS 128u
 #define RMPP_HEADER_SIZE 12u	/* behind the MAD header */
+#define SENT_MAX 200000u	/* messages of an agent that wait, as many as it may leave unread */
+#define LONG_BYTES_MAX ((size_t)1 << 30)	/* of an agent's long messages, each way */
 
 /* A hash table from transaction ids to whatever begins with a struct tid_node. One id may be in it
  * several times. Zero-initialise; tids_free() frees the table, not what is in it. */
@@ -51,6 +53,8 @@ struct kernel_agent {
 	struct kernel_registration reg;	/* what it asked for */
 	struct tid_table sent;	/* struct kernel_sent */
 	struct tid_table gathers;	/* struct gather, messages that come in by RMPP */
+	size_t out_bytes;	/* of long messages that go out */
+	size_t in_bytes;	/* of those that come in, and what is remembered of them */
 	uint32_t number;	/* upper half of its TIDs */
 	uint32_t slot;		/* its index in kernel.agents */
 	bool rmpp;		/* RMPP is done for it */
@@ -175,8 +179,9 @@ struct tid_node *
 tids_first(const struct tid_table *t, uint64_t tid);
 struct tid_node *
 tids_next(const struct tid_node *n);
+/* Any, or NULL when it is empty; *from is 0 at first, and then kept while all are taken out. */
 struct tid_node *
-tids_any(const struct tid_table *t);	/* NULL when it is empty */
+tids_any(const struct tid_table *t, uint32_t *from);
 void
 tids_free(struct tid_table *t);
 

@@ -104,6 +104,7 @@ kernel_rmpp_send(struct kernel_agent *a, const struct kernel_mad *m, const uint8
 	memcpy(data, m->data, m->len);
 	memcpy(data, mad, MAD_HEADER_SIZE);
 	memset(data + MAD_HEADER_SIZE, 0, RMPP_HEADER_SIZE);
+	a->out_bytes += m->len;
 	s->out = mem_zalloc(sizeof(*s->out));
 	rmpp_out_start(s->out, data, m->len, first_window(a, m, mad));
 	pump(s);
@@ -122,6 +123,7 @@ kernel_rmpp_again(struct kernel_sent *s)
 void
 kernel_rmpp_end(struct kernel_sent *s)
 {
+	s->a->out_bytes -= s->out->len;
 	rmpp_out_free(s->out);
 	mem_free(s->out);
 	s->out = NULL;
@@ -227,6 +229,7 @@ on_ack(struct kernel_agent *a, const struct model_mad *m, const struct rmpp_head
 static void
 gather_free(struct gather *g)
 {
+	g->a->in_bytes -= sizeof(*g) + g->in.size;
 	tids_remove(&g->a->gathers, &g->node);
 	loop_timer_free(g->timer);
 	rmpp_in_free(&g->in);
@@ -238,8 +241,9 @@ void
 kernel_rmpp_end_all(struct kernel_agent *a)
 {
 	struct tid_node *n;
+	uint32_t from = 0;
 
-	while ((n = tids_any(&a->gathers)))
+	while ((n = tids_any(&a->gathers, &from)))
 		gather_free((struct gather *)n);
 	tids_free(&a->gathers);
 }
@@ -268,6 +272,7 @@ gather_new(struct kernel_agent *a, const struct model_mad *m)
 	g->timer = loop_timer_new(a->p->k->loop, on_timer, g);
 	loop_timer_set(g->timer, TOTAL_TIME);
 	tids_add(&a->gathers, &g->node);
+	a->in_bytes += sizeof(*g);
 	return g;
 }
 
@@ -276,13 +281,19 @@ take(struct kernel_agent *a, const struct model_mad *m, const struct rmpp_header
      struct gather **gather)
 {
 	struct gather *g = *gather = find_gather(a, m);
+	size_t before = g ? g->in.size : 0;
+	enum rmpp_took took;
 
-	if (g)
-		return rmpp_in_take(&g->in, h, m->mad);
-	if (h->segment != 1)
+	if (!g && h->segment != 1)
 		return RMPP_TOOK_NOTHING;
-	g = *gather = gather_new(a, m);
-	return rmpp_in_start(&g->in, h, m->mad);
+	if (g) {
+		took = rmpp_in_take(&g->in, h, m->mad);
+	} else {
+		g = *gather = gather_new(a, m);
+		took = rmpp_in_start(&g->in, h, m->mad);
+	}
+	a->in_bytes += g->in.size - before;
+	return took != RMPP_TOOK_ALL && a->in_bytes > LONG_BYTES_MAX ? RMPP_TOOK_TOO_MUCH : took;
 }
 
 /* The message, taken out of the gather, which stays for a while. */
@@ -294,7 +305,9 @@ hand_over(struct gather *g, struct kernel_mad *in)
 	loop_timer_set(g->timer, LINGER_TIME);
 	in->data = data;
 	in->len = g->in.len;
+	g->a->in_bytes -= g->in.size;
 	g->in.data = NULL;
+	g->in.size = 0;
 	mem_free(g->first);
 	g->first = NULL;
 	return data;

@@ -128,8 +128,9 @@ void
 kernel_sent_end_all(struct kernel_agent *a)
 {
 	struct tid_node *n;
+	uint32_t from = 0;
 
-	while ((n = tids_any(&a->sent)))
+	while ((n = tids_any(&a->sent, &from)))
 		kernel_sent_end((struct kernel_sent *)n);
 	tids_free(&a->sent);
 }

@@ -79,11 +79,11 @@ tids_next(const struct tid_node *n)
 }
 
 struct tid_node *
-tids_any(const struct tid_table *t)
+tids_any(const struct tid_table *t, uint32_t *from)
 {
-	for (uint32_t i = 0; t->len && i < t->size; i++)
-		if (t->buckets[i])
-			return t->buckets[i];
+	for (; *from < t->size; ++*from)
+		if (t->buckets[*from])
+			return t->buckets[*from];
 	return NULL;
 }
 

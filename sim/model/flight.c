@@ -15,6 +15,7 @@
  * clients send on that occasion waits for the turn after it, so that nobody starves the loop.
  */
 #define CHUNK 64	/* flights allocated at a time */
+#define SMA_QUEUE 16384	/* requests that wait for an SMA that is not slow */
 
 struct due {
 	monotime at;		/* when it lands */
@@ -377,18 +378,20 @@ turn_round(struct model *m, struct flight *f, monotime wait)
 	set_out(m, f, f->node, end_number(&m->nodes[f->node], f->port), f->slid, wait);
 }
 
-/* An SMA does one request after the other. False: it cannot take this one. */
+/* An SMA does one request after the other: how long until it has done one more. It is busy until it
+ * has done all that wait, so the length of its queue is a time. False: the queue is full. */
 static bool
 sma_takes(struct model *m, struct sim_node *n, monotime *wait)
 {
-	monotime now, start = n->busy_until;
+	monotime each = n->slow ? n->slow : m->o.instant ? 0 : m->o.sma_time, now, start;
 
-	if (n->slow)
-		return fault_slow(m, n, wait);
-	if (m->o.instant)
+	if (!each)
 		return true;
 	now = loop_now(m->loop);
-	n->busy_until = (start > now ? start : now) + m->o.sma_time;
+	start = n->busy_until > now ? n->busy_until : now;
+	if (start - now > each * (n->slow ? n->slow_queue : SMA_QUEUE))
+		return false;
+	n->busy_until = start + each;
 	*wait = n->busy_until - now;
 	return true;
 }

@@ -48,7 +48,8 @@ struct model_options {
 	bool instant;		/* MADs take no time: they land in order at the loop's next turn;
 				 * the two times below do not count, model_delay() does */
 	monotime hop_time;	/* of one MAD over one cable; 0: 500 ns */
-	monotime sma_time;	/* of one MAD in an SMA, which does one at a time; 0: 5 us */
+	monotime sma_time;	/* of one MAD in an SMA, which does one at a time; 0: 5 us. 16,384
+				 * may wait, more are lost */
 	monotime train_time;	/* until a link that went down is up again; 0: 1 ms */
 	uint8_t mtu_cap;	/* MTU code of all ports; 0: 4096 bytes */
 	uint8_t vl_cap;		/* VL code of all external ports; 0: VL 0-7 */

@@ -313,19 +313,6 @@ model_slow(struct model *m, uint32_t node, uint32_t mads_per_second, uint32_t qu
 		watch_say(m, "%s does MADs as fast as before", n->desc);
 }
 
-/* The SMA is busy until it has done all that waits, so the length of its queue is a time. */
-bool
-fault_slow(struct model *m, struct sim_node *n, monotime *wait)
-{
-	monotime now = loop_now(m->loop), start = n->busy_until > now ? n->busy_until : now;
-
-	if (start - now > n->slow * n->slow_queue)
-		return false;
-	n->busy_until = start + n->slow;
-	*wait = n->busy_until - now;
-	return true;
-}
-
 void
 model_keep(struct model *m, uint32_t node, unsigned fields)
 {

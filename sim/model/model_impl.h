@@ -340,9 +340,6 @@ fault_flap_ends(struct model *m, const struct flight *f);
 /* The status to answer a request with instead of doing it; 0 = none. */
 uint16_t
 fault_status(const struct sim_node *n, bool set, uint16_t attr_id);
-/* A slow SMA takes one more MAD: how long until it has done it. False: its queue is full. */
-bool
-fault_slow(struct model *m, struct sim_node *n, monotime *wait);
 
 /* flight.c */
 struct flight *

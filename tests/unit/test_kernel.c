@@ -341,6 +341,24 @@ test_refused(void **state)
 	assert_int_equal(kernel_send(rmpp, &m), EINVAL);	/* its class has no RMPP */
 }
 
+/* A flood of requests that nobody answers ends at as many as Linux keeps MADs that nobody reads. */
+static void
+test_flood(void **state)
+{
+	struct kbed *b = *state;
+	struct kernel_agent *a;
+	uint8_t mad[MAD_SIZE];
+
+	assert_int_equal(enroll(b, &a, H1, 0, (struct kernel_registration){ .qp = 1 }), 0);
+	for (uint32_t i = 0; i < 200000; i++) {
+		header(mad, 4, 1, MAD_GET, i);
+		assert_int_equal(mail_to(a, mad, 999, 10000, 0), 0);
+	}
+	header(mad, 4, 1, MAD_GET, 200000);
+	assert_int_equal(mail_to(a, mad, 999, 10000, 0), ENOMEM);
+	kernel_unregister(a);
+}
+
 /* Agents go while messages of theirs are on their way, or in their own callback. */
 static void
 test_dying(void **state)
@@ -872,7 +890,7 @@ main(void)
 		KTEST(test_methods), KTEST(test_vendors), KTEST(test_timeout), KTEST(test_late),
 		KTEST(test_duplicates), KTEST(test_refused), KTEST(test_dying), KTEST(test_smps),
 		KTEST(test_repress), KTEST(test_issm), KTEST(test_watch), KTEST(test_grh),
-		KTEST(test_path_bits),
+		KTEST(test_path_bits), KTEST(test_flood),
 		KTEST(test_transport), KTEST(test_long_both_ways),
 		KTEST(test_long_undelivered),
 	};

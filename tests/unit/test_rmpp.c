@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Long messages: what travels, byte by byte, and what happens when some of it does not. */
 #include "tests/unit/kernel_bed.h"
-#include "sim/kernel/rmpp.h"
+#include "sim/kernel/kernel_impl.h"
 
 #define SA 3
 #define GET_TABLE 0x12
@@ -635,6 +635,9 @@ test_exchange(void **state)
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
 		exchange(b, client, server, lens[i], tid++);
 	assert_int_equal(kernel_dropped(b->k), 0);
+	/* By now also what was remembered is forgotten. */
+	assert_int_equal(client->in_bytes, 0);
+	assert_int_equal(server->out_bytes, 0);
 }
 
 /* The answer is whole however many of its segments and ACKs get lost. */
