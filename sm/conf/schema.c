@@ -210,7 +210,8 @@ const struct option schema_subnet[] = {
 		.initial = "4", .stage = STAGE_LIVE, .offset = IN_SUBNET(standby_retries),
 		.help = "As standby: questions without an answer before it takes over.",
 	}, {
-		.name = "routing.engines", .type = OPTION_WORDS, .initial = "[updn, minhop]",
+		.name = "routing.engines", .type = OPTION_WORDS,
+		.initial = "[fattree, updn, minhop]",
 		.words = engine_words, .later = later_engines,
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
 		.help = "Routing engines in order of preference. The first whose result is "

@@ -620,7 +620,7 @@ test_print_golden(void **state)
 		"journal\n"
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
-	static const char routing[] = "    routing:\n      engines: [updn, minhop]\n"
+	static const char routing[] = "    routing:\n      engines: [fattree, updn, minhop]\n"
 		"      fallback: warn\n      roots: []\n      file: null\n    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);
 	struct buf b = { 0 };
@@ -665,7 +665,7 @@ test_diff(void **state)
 	expect_diff("", S "{lmc: 1, sweep_interval: 1s}\n", STAGE_LIDS,
 		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].sweep_interval 10s -> 1s (live)\n");
 	expect_diff("", S "routing: {engines: [updn]}\n", STAGE_ROUTING,
-		    "subnets[0].routing.engines [updn, minhop] -> [updn] (routing)\n");
+		    "subnets[0].routing.engines [fattree, updn, minhop] -> [updn] (routing)\n");
 	expect_diff("", S "hoq_life: 17\n", STAGE_PUSH, "subnets[0].hoq_life 18 -> 17 (push)\n");
 	expect_diff("", S "{name: x, lmc: 7}\n", STAGE_RESTART,
 		    "subnets[0].name default -> x (restart)\nsubnets[0].lmc 0 -> 7 (lids)\n");
