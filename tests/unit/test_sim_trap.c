@@ -344,8 +344,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_link_errors), TEST(test_local_changes), TEST(test_flood),
-		TEST(test_m_key_trap), TEST(test_rate), TEST(test_bad_p_key), TEST(test_enforcement),
-		TEST(test_suppression),
+		TEST(test_m_key_trap), TEST(test_rate), TEST(test_bad_p_key),
+		TEST(test_enforcement), TEST(test_suppression),
 	};
 
 	alarm(60);

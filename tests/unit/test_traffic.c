@@ -463,7 +463,7 @@ test_list(void **state)
 			 id + 2);
 	traffic_list(r->t, &out);
 	assert_string_equal(out.data,
-		"2 flow from \"h1\" to \"h2\" sl 1: 1 flows, 0 broken, 0.25 of 1 GB/s\n"
+		"2 flow from \"h1\" to \"h2\" sl 1: 1 flow, 0 broken, 0.25 of 1 GB/s\n"
 		"3 incast to \"h2\" sl 0: 3 flows, 0 broken, 0.75 of 3 GB/s\n");
 	buf_free(&out);
 }
