@@ -34,6 +34,10 @@ cmd_complain(const char *what, const char *detail);
 int
 cmd_fail(const struct error *e, int status);
 
+/* The exit status after 0 or an ERR_* of client.h. */
+int
+cmd_status(int rc);
+
 #define CMD_PATH_SIZE 108	/* of a socket's path, as struct sockaddr_un has it */
 /* Where a fabric is served unless said otherwise: WEFTSIM_SOCKET, for root
  * /run/weft/weftsim.sock, else weftsim.sock in XDG_RUNTIME_DIR, or /tmp/weftsim-UID.sock. */

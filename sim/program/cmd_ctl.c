@@ -41,13 +41,6 @@ print(const char *text, size_t len)
 	fwrite(text, 1, len, stdout);
 }
 
-static int
-status_of(int rc)
-{
-	return rc == 0 ? CMD_DONE : rc == ERR_CLOSED ? CMD_NO_SERVER :
-		rc == ERR_TIMEOUT ? CMD_TIMEOUT : CMD_REFUSED;
-}
-
 /* False: there will be no more answers. */
 static bool
 say(struct session *s, const char *line)
@@ -55,7 +48,7 @@ say(struct session *s, const char *line)
 	struct error e = { 0 };
 	int rc = client_command(s->fd, line, print, &e);
 
-	s->status = status_of(rc);
+	s->status = cmd_status(rc);
 	fflush(stdout);
 	if (rc < 0)
 		cmd_fail(&e, s->status);
@@ -129,7 +122,7 @@ control(const char *socket, int argc, char **argv)
 
 	s.fd = client_open(socket, ATTACH_CONTROL, NULL, &reply, &e);
 	if (s.fd < 0)
-		return cmd_fail(&e, status_of(s.fd));
+		return cmd_fail(&e, cmd_status(s.fd));
 	if (argc)
 		say_words(&s, argc, argv);
 	else if (isatty(STDIN_FILENO))

@@ -93,8 +93,7 @@ cmd_become(const char *socket, const char *node, char **argv)
 	int rc = ask_host(socket, node, &e);
 
 	if (rc < 0)
-		return cmd_fail(&e, rc == ERR_CLOSED ? CMD_NO_SERVER :
-				rc == ERR_TIMEOUT ? CMD_TIMEOUT : CMD_REFUSED);
+		return cmd_fail(&e, cmd_status(rc));
 	if (set_environment(socket, node, &e) < 0)
 		return cmd_fail(&e, CMD_REFUSED);
 	execvp(argv[0], argv);

@@ -3,8 +3,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include "sim/program/cmd.h"
+#include "sim/control/words.h"
 #include "sim/generate/generate.h"
+#include "sim/program/cmd.h"
 #include "sm/base/buf.h"
 
 /* weftsim generate: a fabric by recipe, printed as ibnetdiscover text. */
@@ -26,12 +27,12 @@ static int
 print(const struct ibnet *net)
 {
 	struct buf b = { 0 };
-	int rc = 0;
+	int rc = CMD_DONE;
 
 	ibnet_write(&b, net);
 	if (fwrite(b.data, 1, b.len, stdout) != b.len || fflush(stdout) != 0) {
 		fprintf(stderr, "weftsim: cannot write the fabric: %s\n", strerror(errno));
-		rc = 1;
+		rc = CMD_REFUSED;
 	}
 	buf_free(&b);
 	return rc;
@@ -41,7 +42,6 @@ print(const struct ibnet *net)
 static bool
 parse_missing(const char *text, struct generate_options *o)
 {
-	char unit = 0, more;
 	double share;
 	uint64_t n;
 
@@ -49,9 +49,7 @@ parse_missing(const char *text, struct generate_options *o)
 		o->missing = (unsigned)n;
 		return true;
 	}
-	if (sscanf(text, "%lf%c%c", &share, &unit, &more) != 2 || unit != '%')
-		return false;
-	if (!(share >= 0 && share <= 100))
+	if (!strchr(text, '%') || !decimal_parse(text, 0, 100, &share))
 		return false;
 	o->missing_ppm = (unsigned)(share * 10000 + .5);
 	return true;
@@ -91,7 +89,7 @@ option(int c, const char *arg, struct generate_options *o)
 			return 0;
 		return cmd_complain("--names takes plain or site, not", arg);
 	default:
-		return 2;
+		return CMD_USAGE;
 	}
 }
 
@@ -115,7 +113,7 @@ cmd_generate(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h')
-			return usage(stdout, 0);
+			return usage(stdout, CMD_DONE);
 		if ((rc = option(c, optarg, &o)) != 0)
 			return rc;
 	}

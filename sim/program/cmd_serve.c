@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "sim/program/cmd.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
 #include "sim/program/stage.h"
-#include "sm/base/folder.h"
 
 /*
  * weftsim serve: a fabric that programs attach to until somebody ends it, by SIGTERM, SIGINT, the
@@ -47,10 +45,8 @@ announce(const struct stage *g, const char *socket)
 {
 	struct buf b = { 0 }, line = { 0 };
 
-	buf_str(&line, "status");
-	sim_command(g->sim, line.data, &b, NULL);
+	sim_command(g->sim, "status", &b, NULL);
 	printf("%.*s\n", b.data ? (int)strcspn(b.data, "\n") : 0, b.data ? b.data : "");
-	buf_clear(&line);
 	sim_quote(&line, first_host(g->sim));
 	printf("socket    %s\n"
 	       "programs  weftsim exec -s %s -n %s -- ibstat\n"
@@ -68,7 +64,7 @@ serve(const struct stage_options *o, const char *fabric, const char *socket)
 	struct stage g;
 
 	stage_shield(true);
-	if (folder_make(socket, &e) < 0 || stage_open(&g, o, fabric, socket, &e) < 0)
+	if (stage_open(&g, o, fabric, socket, &e) < 0)
 		return cmd_fail(&e, CMD_REFUSED);
 	stage_signal(&g, SIGTERM, on_signal, g.loop);
 	stage_signal(&g, SIGINT, on_signal, g.loop);

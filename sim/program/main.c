@@ -9,7 +9,7 @@
 #include "sm/base/text.h"
 #include "sm/base/version.h"
 
-/* weftsim, the simulated fabric's program: each command has a file of its own, sim/cmd_*.c. */
+/* weftsim, the simulated fabric's program: each command has a file of its own, cmd_*.c. */
 static const struct command {
 	const char *name;			/* the word on the command line */
 	int (*run)(int argc, char **argv);	/* returns the exit status */
@@ -28,7 +28,7 @@ int
 cmd_complain(const char *what, const char *detail)
 {
 	fprintf(stderr, "weftsim: %s%s%s\n", what, detail ? ": " : "", detail ? detail : "");
-	return 2;
+	return CMD_USAGE;
 }
 
 int
@@ -36,6 +36,13 @@ cmd_fail(const struct error *e, int status)
 {
 	fprintf(stderr, "weftsim: %s\n", e->text);
 	return status;
+}
+
+int
+cmd_status(int rc)
+{
+	return rc >= 0 ? CMD_DONE : rc == ERR_CLOSED ? CMD_NO_SERVER :
+		rc == ERR_TIMEOUT ? CMD_TIMEOUT : CMD_REFUSED;
 }
 
 /* A path that does not fit is cut, and then found by nobody: the environment's fault. */
@@ -75,7 +82,7 @@ unknown(const char *word)
 	near = nearest_word(word, words);
 	fprintf(stderr, "weftsim: there is no command \"%s\"%s%s%s; see weftsim --help\n", word,
 		near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-	return 2;
+	return CMD_USAGE;
 }
 
 /* What is printed must not go into a socket or file of ours that got a standard stream's number. */
@@ -96,9 +103,9 @@ main(int argc, char **argv)
 {
 	open_standard();
 	if (argc < 2)
-		return usage(stderr, 2);
+		return usage(stderr, CMD_USAGE);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return usage(stdout, 0);
+		return usage(stdout, CMD_DONE);
 	if (!strcmp(argv[1], "--version"))
 		return printf("weftsim " WEFT_VERSION "\n") < 0;
 	for (size_t i = 0; i < NCOMMANDS; i++)

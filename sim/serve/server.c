@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -73,7 +74,8 @@ struct server {
 
 /* ---- Ends ---- */
 
-static void issm_next(struct server *s, uint32_t node, unsigned port);
+static void
+issm_next(struct server *s, uint32_t node, unsigned port);
 
 static void
 conn_free(struct conn *c)
@@ -137,7 +139,7 @@ reply(struct conn *c, struct attach_reply *r, const int *fds, unsigned nfds)
 		return sent > 0;
 	c->unsent = mem_alloc(sizeof(*r));
 	*c->unsent = *r;
-	c->unsent_fd = nfds ? dup(fds[0]) : -1;
+	c->unsent_fd = nfds ? fcntl(fds[0], F_DUPFD_CLOEXEC, 0) : -1;
 	loop_fd_set(c->watch, LOOP_WRITE);
 	return true;
 }

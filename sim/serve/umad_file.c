@@ -28,8 +28,7 @@
  * that answers at once needs no system call, and programs that want to run are not kept from it.
  *
  * MADs for a program go into its ring as they come, and are counted once a turn. What finds the
- * ring full waits in a list, up to the limits of the kernel's; beyond them it is dropped and
- * counted. Messages that do not fit into a slot are kept until they are fetched.
+ * ring full waits in a list, up to the limits of the kernel's; beyond them it is dropped. Messages that do not fit into a slot are kept until they are fetched.
  *
  * Numbers that a program may write are read once and checked; our own head and tail are kept here.
  * The memory is sealed: nobody can take it away under our hands.
@@ -84,8 +83,7 @@ struct umad_pump {
 	struct list active;		/* of struct umad_file */
 	struct list untold;		/* of struct umad_file */
 	struct loop_timer *turn;	/* the next turn, as soon as can be */
-	uint64_t dropped;		/* MADs for programs that do not read */
-	struct log_limit limit;		/* of messages about them */
+	struct log_limit limit;		/* of messages about programs that do not read */
 };
 
 /* ---- Shared numbers ---- */
@@ -316,7 +314,6 @@ keep(struct umad_file *f, const struct kernel_mad *mad, uint32_t id)
 	struct parcel *p;
 
 	if (f->nwaiting >= MAX_WAITING || (f->bytes && f->bytes + size > MAX_WAITING_BYTES)) {
-		f->pump->dropped++;
 		log_limited(&f->pump->limit, LOG_L_WARNING, "umad: a program does not read its "
 			    "MADs: %zu wait, what comes now is dropped", f->nwaiting);
 		return;
@@ -447,12 +444,6 @@ umad_pump_free(struct umad_pump *p)
 		return;
 	loop_timer_free(p->turn);
 	mem_free(p);
-}
-
-uint64_t
-umad_pump_dropped(const struct umad_pump *p)
-{
-	return p->dropped;
 }
 
 /* ---- Files ---- */

@@ -19,9 +19,6 @@ struct umad_pump *
 umad_pump_new(struct loop *l, struct kernel *k);
 void
 umad_pump_free(struct umad_pump *p);	/* its files were freed before; NULL is allowed */
-/* MADs that programs did not read in time. */
-uint64_t
-umad_pump_dropped(const struct umad_pump *p);
 
 enum umad_file_fd {
 	UMAD_FD_PROGRAM,	/* readable while a MAD waits */
