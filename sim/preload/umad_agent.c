@@ -5,39 +5,10 @@
  */
 #include "sim/preload/umad_impl.h"
 
+#include <rdma/ib_user_mad.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include "sim/preload/cancel.h"
 #include "sim/preload/link.h"
-
-struct registration {		/* struct ib_user_mad_reg_req */
-	uint32_t id;
-	uint32_t methods[4];
-	uint8_t qpn;
-	uint8_t mgmt_class;
-	uint8_t class_version;
-	uint8_t oui[3];
-	uint8_t rmpp_version;
-};
-
-struct registration2 {		/* struct ib_user_mad_reg_req2 */
-	uint32_t id;
-	uint32_t qpn;
-	uint8_t mgmt_class;
-	uint8_t class_version;
-	uint16_t reserved;
-	uint32_t flags;
-	uint32_t methods[4];
-	uint32_t oui;
-	uint8_t rmpp_version;
-	uint8_t reserved2[3];
-};
-
-#define IOCTL_REGISTER _IOWR(0x1b, 1, struct registration)
-#define IOCTL_UNREGISTER _IOW(0x1b, 2, uint32_t)
-#define IOCTL_ENABLE_PKEY _IO(0x1b, 3)
-#define IOCTL_REGISTER2 _IOWR(0x1b, 4, struct registration2)
-#define REGISTER2_FLAGS 1u	/* that the kernel knows: RMPP by the program */
 
 /* With the connection's lock held. */
 static int
@@ -82,37 +53,39 @@ enroll(struct umad *u, const struct attach_registration *r, bool with_pkey, uint
 }
 
 static int
-ioctl_register(struct umad *u, struct registration *a)
+ioctl_register(struct umad *u, struct ib_user_mad_reg_req *a)
 {
 	struct attach_registration r = {
-		.qpn = a->qpn, .mgmt_class = a->mgmt_class, .class_version = a->class_version,
+		.qpn = a->qpn, .mgmt_class = a->mgmt_class, .class_version = a->mgmt_class_version,
 		.rmpp_version = a->rmpp_version,
 		.oui = (uint32_t)a->oui[0] << 16 | (uint32_t)a->oui[1] << 8 | a->oui[2],
 	};
 
 	if (a->qpn > 1)
 		return fail(EINVAL);
-	memcpy(r.methods, a->methods, sizeof(r.methods));
+	memcpy(r.methods, a->method_mask, sizeof(r.methods));
 	return enroll(u, &r, false, &a->id);
 }
 
 static int
-ioctl_register2(struct umad *u, struct registration2 *a)
+ioctl_register2(struct umad *u, struct ib_user_mad_reg_req2 *a)
 {
+	const uint32_t known = IB_USER_MAD_REG_FLAGS_CAP;
 	struct attach_registration r = {
-		.qpn = a->qpn, .mgmt_class = a->mgmt_class, .class_version = a->class_version,
-		.rmpp_version = a->rmpp_version, .oui = a->oui, .user_rmpp = a->flags & 1,
+		.qpn = a->qpn, .mgmt_class = a->mgmt_class, .class_version = a->mgmt_class_version,
+		.rmpp_version = a->rmpp_version, .oui = a->oui,
+		.user_rmpp = a->flags & IB_USER_MAD_USER_RMPP,
 	};
 
 	if (a->qpn > 1)
 		return fail(EINVAL);
-	if (a->flags & ~REGISTER2_FLAGS) {
-		a->flags = REGISTER2_FLAGS;
+	if (a->flags & ~known) {
+		a->flags = known;
 		return fail(EINVAL);
 	}
 	if (a->mgmt_class && (a->oui & 0xff000000))
 		return fail(EINVAL);
-	memcpy(r.methods, a->methods, sizeof(r.methods));
+	memcpy(r.methods, a->method_mask, sizeof(r.methods));
 	return enroll(u, &r, true, &a->id);
 }
 
@@ -169,13 +142,13 @@ static int
 do_ioctl(struct umad *u, unsigned long request, void *arg)
 {
 	switch (request) {
-	case IOCTL_REGISTER:
+	case IB_USER_MAD_REGISTER_AGENT:
 		return arg ? ioctl_register(u, arg) : fail(EFAULT);
-	case IOCTL_REGISTER2:
+	case IB_USER_MAD_REGISTER_AGENT2:
 		return arg ? ioctl_register2(u, arg) : fail(EFAULT);
-	case IOCTL_UNREGISTER:
+	case IB_USER_MAD_UNREGISTER_AGENT:
 		return arg ? ioctl_unregister(u, *(uint32_t *)arg) : fail(EFAULT);
-	case IOCTL_ENABLE_PKEY:
+	case IB_USER_MAD_ENABLE_PKEY:
 		return ioctl_enable_pkey(u);
 	default:
 		return fail(ENOTTY);

@@ -19,6 +19,8 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <rdma/ib_user_mad.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -27,7 +29,7 @@
 #include "sim/preload/link.h"
 #include "sim/preload/real.h"
 
-#define HEADER_OLD 56		/* struct ib_user_mad_hdr_old: no pkey_index */
+#define HEADER_OLD sizeof(struct ib_user_mad_hdr_old)	/* without pkey_index */
 #define MAD_LEAST 36		/* bytes of a MAD that write() takes at least */
 #define MAD_LEAST_READ 24	/* of a MAD that comes back after its time-out */
 #define LONG_MAX_SIZE (512u << 20)	/* no message is longer */
@@ -39,11 +41,10 @@
 #define LOOKS 32		/* between two looks at the clock */
 #define LOOK_EVERY 64		/* writes to a busy simulator between looks whether it lives */
 
-/* struct ib_user_mad_hdr */
-#define AT_ID 0
-#define AT_STATUS 4
-#define AT_TIMEOUT 8
-#define AT_LENGTH 16
+#define AT_ID offsetof(struct ib_user_mad_hdr, id)
+#define AT_STATUS offsetof(struct ib_user_mad_hdr, status)
+#define AT_TIMEOUT offsetof(struct ib_user_mad_hdr, timeout_ms)
+#define AT_LENGTH offsetof(struct ib_user_mad_hdr, length)
 /* struct ib_mad_hdr, and the RMPP header behind it */
 #define AT_CLASS 1
 #define AT_METHOD 3

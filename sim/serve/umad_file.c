@@ -28,7 +28,8 @@
  * that answers at once needs no system call, and programs that want to run are not kept from it.
  *
  * MADs for a program go into its ring as they come, and are counted once a turn. What finds the
- * ring full waits in a list, up to the limits of the kernel's; beyond them it is dropped. Messages that do not fit into a slot are kept until they are fetched.
+ * ring full waits in a list, up to the limits of the kernel's; beyond them it is dropped. Messages
+ * that do not fit into a slot are kept until they are fetched.
  *
  * Numbers that a program may write are read once and checked; our own head and tail are kept here.
  * The memory is sealed: nobody can take it away under our hands.
