@@ -92,10 +92,26 @@ same_lids(const struct plan_lids *a, const struct plan_lids *b)
 		memcmp(a->lmc, b->lmc, a->nports) == 0;
 }
 
+/* Cables of nodes that are gone. */
+static bool
+same_lost(const struct fabric *a, const struct fabric *b)
+{
+	if (a->nlost != b->nlost)
+		return false;
+	for (uint32_t i = 0; i < a->nlost; i++)
+		for (unsigned end = 0; end < 2; end++)
+			if (a->lost[i].guid[end] != b->lost[i].guid[end] ||
+			    a->lost[i].number[end] != b->lost[i].number[end] ||
+			    a->lost[i].type[end] != b->lost[i].type[end])
+				return false;
+	return true;
+}
+
 static bool
 same_nodes(const struct fabric *a, const struct fabric *b)
 {
-	if (a->nnodes != b->nnodes || a->nports != b->nports || a->nswitches != b->nswitches)
+	if (a->nnodes != b->nnodes || a->nports != b->nports || a->nswitches != b->nswitches ||
+	    !same_lost(a, b))
 		return false;
 	for (uint32_t n = 0; n < a->nnodes; n++) {
 		const struct fabric_node *x = &a->nodes[n], *y = &b->nodes[n];

@@ -7,8 +7,8 @@
 /*
  * The nominal fabric: a snapshot with its lost cables put back. A port that has lost its cable
  * remembers what was there (fabric_port.lost_peer); a node that is gone whole comes back as a
- * ghost, with the cables that its neighbours remember and no name. Returns a reference, of `f`
- * itself if nothing is lost.
+ * ghost, without a name, but with the cables that its neighbours remember or that are listed
+ * (fabric.lost). Returns a reference, of `f` itself if nothing is lost.
  */
 const struct fabric *
 nominal_fabric(const struct fabric *f);

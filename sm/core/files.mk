@@ -3,6 +3,7 @@ core_src := \
 	sm/core/daemon.c \
 	sm/core/discover.c \
 	sm/core/drain.c \
+	sm/core/ghosts.c \
 	sm/core/lids.c \
 	sm/core/named.c \
 	sm/core/notice.c \

@@ -106,12 +106,15 @@ static const struct fabric *
 forget_lost(const struct fabric *f)
 {
 	struct fabric_port *ports = mem_array(f->nports, sizeof(*ports));
+	struct fabric *shown;
 
 	memcpy(ports, f->ports, f->nports * sizeof(*ports));
 	for (uint32_t i = 0; i < f->nports; i++)
 		if (!(ports[i].flags & FABRIC_PORT_DRAINED))
 			ports[i].lost_peer = 0;
-	return fabric_with_ports(f, ports, f->generation);
+	shown = fabric_with_ports(f, ports, f->generation);
+	shown->nlost = 0;
+	return shown;
 }
 
 /* What the command is about, as routing would see it. */

@@ -427,7 +427,7 @@ static void
 forget_devices(struct subnet *s)
 {
 	topo_cancel(&s->topo, s->transact);
-	topo_free(&s->topo);
+	topo_reset(&s->topo);
 	map_clear(&s->dirty);
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
 		list_init(&s->sweep.level[i].probes);
@@ -769,6 +769,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->drain_timer);
 	loop_timer_free(s->turn);
 	loop_timer_free(s->proof.timer);
+	topo_free(&s->topo);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
 	lids_free(&s->lids);

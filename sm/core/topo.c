@@ -43,8 +43,30 @@ topo_free(struct topo *t)
 	map_free(&t->by_port_guid);
 	map_free(&t->extended);
 	mem_free(t->table);
+	ghosts_free(&t->ghosts);
 	watch = t->watch;
 	topo_init(t);
+	t->watch = watch;
+}
+
+void
+topo_reset(struct topo *t)
+{
+	struct topo_watch watch = t->watch;
+	struct ghosts ghosts;
+
+	t->watch = (struct topo_watch){ 0 };
+	list_each(it, &t->devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++)
+			topo_unlink(t, &d->ports[n]);
+		ghosts_add(&t->ghosts, d);
+	}
+	ghosts = t->ghosts;
+	t->ghosts = (struct ghosts){ 0 };
+	topo_free(t);
+	t->ghosts = ghosts;
 	t->watch = watch;
 }
 
@@ -114,6 +136,7 @@ topo_add(struct topo *t, const struct nodeinfo *info)
 	}
 	if (info->node_type == NODE_SWITCH)
 		d->ports[0].guid = info->port_guid;
+	ghosts_recall(&t->ghosts, d);
 	list_append(&t->devices, &d->all);
 	table_add(t, d);
 	return d;
@@ -180,6 +203,7 @@ topo_remove(struct topo *t, struct transact *x, struct device *d)
 		if (d->info.node_type != NODE_SWITCH)
 			topo_set_port_guid(t, &d->ports[n], 0);
 	}
+	ghosts_add(&t->ghosts, d);
 	wake_claims(t, d->guid);
 	if (t->watch.node && d->complete)
 		t->watch.node(t->watch.arg, d, false);
@@ -242,6 +266,7 @@ topo_forget_lost(struct topo *t)
 		for (unsigned n = 1; n <= d->info.num_ports; n++)
 			d->ports[n].lost_peer = 0;
 	}
+	ghosts_free(&t->ghosts);
 }
 
 /* Whose path leads to a port: a CA does not forward, so each of its ports is reached through its
@@ -421,6 +446,30 @@ topo_mend_path(struct topo *t, struct device *d, unsigned number)
 	return via->path_version == t->path_version;
 }
 
+/* A link between switches that cannot be brought up, for an end refuses or is silent. */
+static bool
+link_is_stuck(const struct live_port *p)
+{
+	const struct live_port *peer = live_peer(p);
+
+	if (p->device->info.node_type != NODE_SWITCH ||
+	    peer->device->info.node_type != NODE_SWITCH ||
+	    (p->info.state == PORT_ACTIVE && peer->info.state == PORT_ACTIVE))
+		return false;
+	return p->device->silent || peer->device->silent ||
+	       (p->flags | peer->flags) & LIVE_PORT_STUCK;
+}
+
+/* The cable is in the snapshot. */
+static bool
+link_counts(const struct live_port *p)
+{
+	const struct live_port *peer = live_peer(p);
+
+	return peer && p->peer->complete && live_port_up(p) && live_port_up(peer) &&
+		!link_is_stuck(p);
+}
+
 static void
 snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
 {
@@ -429,9 +478,9 @@ snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
 	*fp = (struct fabric_port){
 		.guid = external ? 0 : p->guid,
 		.number = p->number,
-		.lost_peer = p->peer ? 0 : p->lost_peer,
-		.lost_number = p->lost_number,
-		.lost_type = p->lost_type,
+		.lost_peer = p->peer ? p->peer->guid : p->lost_peer,
+		.lost_number = p->peer ? p->peer_number : p->lost_number,
+		.lost_type = p->peer ? p->peer->info.node_type : p->lost_type,
 		.cap_mask = external ? 0 : i->cap_mask,
 		.lid = external ? 0 : i->lid,
 		.lmc = external ? 0 : i->lmc,
@@ -444,6 +493,8 @@ snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
 		.speed = (uint8_t)portinfo_speed(i),
 		.flags = p->flags & LIVE_PORT_REFUSED ? FABRIC_PORT_REFUSED : 0,
 	};
+	if (link_counts(p))
+		fp->lost_peer = 0;
 	if (live_port_up(p) && p->peer)
 		fp->rate_mbps = link_rate_mbps(fp->width, fp->speed);
 }
@@ -481,28 +532,13 @@ snapshot_node(struct fabric_builder *b, struct device *d, const struct name_map 
 	}
 }
 
-/* A link between switches that cannot be brought up, for an end refuses or is silent. */
-static bool
-link_is_stuck(const struct live_port *p)
-{
-	const struct live_port *peer = live_peer(p);
-
-	if (p->device->info.node_type != NODE_SWITCH ||
-	    peer->device->info.node_type != NODE_SWITCH ||
-	    (p->info.state == PORT_ACTIVE && peer->info.state == PORT_ACTIVE))
-		return false;
-	return p->device->silent || peer->device->silent ||
-	       (p->flags | peer->flags) & LIVE_PORT_STUCK;
-}
-
 static void
 snapshot_links(struct fabric_builder *b, const struct device *d)
 {
 	for (unsigned n = 1; n <= d->info.num_ports; n++) {
 		const struct live_port *p = &d->ports[n], *peer = live_peer(p);
 
-		if (!peer || !p->peer->complete || !live_port_up(p) || !live_port_up(peer) ||
-		    link_is_stuck(p))
+		if (!link_counts(p))
 			continue;
 		/* Once a cable: from the lower (device, port). */
 		if (p->peer->index < d->index || (p->peer == d && peer->number < n))
@@ -529,6 +565,7 @@ topo_collect(struct topo *t, const struct name_map *names)
 		if (d->complete)
 			snapshot_links(b, d);
 	}
+	ghosts_tell(t, &t->ghosts, b);
 	if (t->own && t->own->complete)
 		fabric_set_sm(b, t->own->fabric_node,
 			      t->own->info.node_type == NODE_SWITCH ? 0 : t->own_port);

@@ -8,6 +8,7 @@
 #include "sm/base/map.h"
 #include "sm/conf/config.h"
 #include "sm/core/bits.h"
+#include "sm/core/ghosts.h"
 #include "sm/fabric/fabric.h"
 #include "sm/fabric/plan.h"
 #include "sm/port/transact.h"
@@ -172,6 +173,7 @@ struct topo {
 	uint32_t walk_version;		/* path_version when all paths were made last */
 	struct device *own;		/* the subnet manager's node; NULL before it answered */
 	uint8_t own_port;		/* its port number there */
+	struct ghosts ghosts;		/* devices that are gone */
 	struct topo_watch watch;	/* told of changes */
 };
 
@@ -180,6 +182,9 @@ topo_init(struct topo *t);
 /* Frees all devices; their targets must have been cancelled (topo_cancel). */
 void
 topo_free(struct topo *t);
+/* The same, but what they were cabled to is remembered. */
+void
+topo_reset(struct topo *t);
 void
 topo_cancel(struct topo *t, struct transact *x);
 

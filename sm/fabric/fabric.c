@@ -42,12 +42,15 @@ struct fabric_builder {
 	struct build_node *nodes;	/* by handle */
 	struct fabric_port *ports;	/* by handle of the node, then number */
 	struct build_link *links;	/* in order of adding */
-	size_t nnodes;			/* used entries, and room, of the three arrays */
+	struct fabric_lost *lost;	/* likewise */
+	size_t nnodes;			/* used entries, and room, of the four arrays */
 	size_t nodes_size;
 	size_t nports;
 	size_t ports_size;
 	size_t nlinks;
 	size_t links_size;
+	size_t nlost;
+	size_t lost_size;
 	uint32_t sm_node;		/* handle, FABRIC_NONE */
 	unsigned sm_port;		/* number on that node */
 };
@@ -191,6 +194,20 @@ fabric_add_link(struct fabric_builder *b, uint32_t node_a, unsigned port_a, uint
 {
 	b->links = grow(b->links, &b->links_size, b->nlinks, 1, sizeof(*b->links));
 	b->links[b->nlinks++] = (struct build_link){ { node_a, node_b }, { port_a, port_b } };
+}
+
+void
+fabric_add_lost(struct fabric_builder *b, const struct fabric_lost *lost)
+{
+	bool turned = lost->guid[0] > lost->guid[1] ||
+		(lost->guid[0] == lost->guid[1] && lost->number[0] > lost->number[1]);
+
+	b->lost = grow(b->lost, &b->lost_size, b->nlost, 1, sizeof(*b->lost));
+	b->lost[b->nlost++] = !turned ? *lost : (struct fabric_lost){
+		.guid = { lost->guid[1], lost->guid[0] },
+		.number = { lost->number[1], lost->number[0] },
+		.type = { lost->type[1], lost->type[0] },
+	};
 }
 
 void
@@ -382,6 +399,32 @@ build_sm_port(const struct fabric_builder *b, struct fabric *f)
 		f->sm_port = n->first_port + b->sm_port;
 }
 
+static int
+lost_cmp(const void *a, const void *b)
+{
+	const struct fabric_lost *x = a, *y = b;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (x->guid[i] != y->guid[i])
+			return x->guid[i] < y->guid[i] ? -1 : 1;
+		if (x->number[i] != y->number[i])
+			return x->number[i] < y->number[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Both ends may have told of one cable. */
+static void
+build_lost(struct fabric_builder *b, struct fabric *f)
+{
+	if (b->nlost)
+		qsort(b->lost, b->nlost, sizeof(*b->lost), lost_cmp);
+	f->lost = region_array(b->region, b->nlost, sizeof(*f->lost));
+	for (size_t i = 0; i < b->nlost; i++)
+		if (i == 0 || lost_cmp(&b->lost[i - 1], &b->lost[i]))
+			f->lost[f->nlost++] = b->lost[i];
+}
+
 struct fabric *
 fabric_build(struct fabric_builder *b, uint64_t generation)
 {
@@ -395,11 +438,13 @@ fabric_build(struct fabric_builder *b, uint64_t generation)
 	build_ports(b, f);
 	build_links(b, f);
 	build_edges(b, f);
+	build_lost(b, f);
 	build_guid_index(b, box);
 	build_sm_port(b, f);
 	mem_free(b->nodes);
 	mem_free(b->ports);
 	mem_free(b->links);
+	mem_free(b->lost);
 	mem_free(b);
 	return f;
 }
@@ -434,6 +479,8 @@ fabric_cut(const struct fabric *f, const bool *cut, uint8_t flags, uint64_t gene
 			fabric_add_link(b, p->node, p->number, f->ports[p->peer].node,
 					f->ports[p->peer].number);
 	}
+	for (uint32_t i = 0; i < f->nlost; i++)
+		fabric_add_lost(b, &f->lost[i]);
 	if (f->sm_port != FABRIC_NONE)
 		fabric_set_sm(b, f->ports[f->sm_port].node, f->ports[f->sm_port].number);
 	return fabric_build(b, generation);

@@ -79,12 +79,22 @@ struct fabric_edge {
 	uint8_t in;		/* port number there */
 };
 
+/* A cable that was there, of which the node of one end, or of both, is not in the snapshot. What
+ * ports of nodes that are remember (fabric_port.lost_peer) need not be among them. */
+struct fabric_lost {
+	uint64_t guid[2];	/* nodes, the lower one first */
+	uint8_t number[2];	/* port numbers there */
+	uint8_t type[2];	/* enum node_type, 0 unknown */
+};
+
 struct fabric {
 	struct fabric_node *nodes;	/* nnodes, by GUID */
 	struct fabric_port *ports;	/* nports */
 	uint32_t *switches;		/* nswitches node indices */
 	uint32_t *edge_first;		/* nswitches + 1 */
 	struct fabric_edge *edges;	/* by switch, then out port */
+	struct fabric_lost *lost;	/* nlost, by first end, then second; none twice */
+	uint32_t nlost;
 	uint32_t nnodes;
 	uint32_t nports;		/* entries of ports[], placeholders included */
 	uint32_t nswitches;
@@ -135,6 +145,9 @@ fabric_add_port(struct fabric_builder *b, uint32_t node, unsigned number,
 void
 fabric_add_link(struct fabric_builder *b, uint32_t node_a, unsigned port_a, uint32_t node_b,
 		unsigned port_b);
+/* A cable of nodes that are not there; either end may come first. */
+void
+fabric_add_lost(struct fabric_builder *b, const struct fabric_lost *lost);
 /* The port that the subnet manager sits on. */
 void
 fabric_set_sm(struct fabric_builder *b, uint32_t node, unsigned number);

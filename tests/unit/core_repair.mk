@@ -7,3 +7,6 @@ test_core_stages_extra := -lcmocka
 unit_tests += test_core_drain
 test_core_drain_libs := $(core_bed_libs)
 test_core_drain_extra := -lcmocka
+unit_tests += test_core_ghosts
+test_core_ghosts_libs := $(core_bed_libs)
+test_core_ghosts_extra := -lcmocka

@@ -33,3 +33,6 @@ $(BUILD)/bench_fault: $(BUILD)/obj/tests/bench/bench_fault.o \
 		$(bench_route_libs:%=$(BUILD)/lib%.a)
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
+unit_tests += test_nominal
+test_nominal_libs := routing fabric sim text wire base
+test_nominal_extra := -lcmocka
