@@ -126,12 +126,12 @@ kernel_emit(struct kernel_agent *a, const struct kernel_mad *to, const uint8_t m
 static void
 mark(const struct kernel_agent *a, uint8_t *mad)
 {
+	struct cursor c;
+
 	if (kernel_is_response(mad))
 		return;
-	mad[8] = (uint8_t)(a->number >> 24);
-	mad[9] = (uint8_t)(a->number >> 16);
-	mad[10] = (uint8_t)(a->number >> 8);
-	mad[11] = (uint8_t)a->number;
+	cursor_write(&c, mad + TID_OFFSET, 4);
+	cursor_put_u32(&c, a->number);
 }
 
 /* What write() lets pass. */

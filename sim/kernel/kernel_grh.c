@@ -10,19 +10,14 @@
 #define HOP_LIMIT 255		/* of answers */
 
 static void
-put_be64(uint8_t *p, uint64_t v)
-{
-	for (unsigned i = 0; i < 8; i++)
-		p[i] = (uint8_t)(v >> (56 - 8 * i));
-}
-
-static void
 gid_of(const struct kernel_port *p, unsigned index, uint8_t gid[16])
 {
 	struct model *m = p->k->m;
+	struct cursor c;
 
-	put_be64(gid, model_portinfo(m, p->node, p->port)->gid_prefix);
-	put_be64(gid + 8, model_guid(m, p->node, p->port, index));
+	cursor_write(&c, gid, 16);
+	cursor_put_u64(&c, model_portinfo(m, p->node, p->port)->gid_prefix);
+	cursor_put_u64(&c, model_guid(m, p->node, p->port, index));
 }
 
 bool

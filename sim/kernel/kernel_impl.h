@@ -6,12 +6,13 @@
 #include "sim/kernel/rmpp.h"
 #include "sm/base/list.h"
 #include "sm/base/map.h"
+#include "sm/wire/cursor.h"
 
 /* What the files of the kernel share: kernel.c has the objects and what comes in, kernel_reg.c who
  * gets which request, kernel_sent.c what was sent and waits, kernel_rmpp.c long messages,
  * kernel_grh.c addresses. */
 #define METHODS 128u
-#define RMPP_HEADER_SIZE 12u	/* behind the MAD header */
+#define TID_OFFSET 8u		/* of a MAD's transaction id */
 #define SENT_MAX 200000u	/* messages of an agent that wait, as many as it may leave unread */
 #define LONG_BYTES_MAX ((size_t)1 << 30)	/* of an agent's long messages, each way */
 
@@ -87,10 +88,10 @@ struct kernel {
 static inline uint64_t
 tid_of(const uint8_t *mad)
 {
-	uint64_t tid;
+	struct cursor c;
 
-	__builtin_memcpy(&tid, mad + 8, sizeof(tid));
-	return __builtin_bswap64(tid);
+	cursor_read(&c, mad + TID_OFFSET, 8);
+	return cursor_u64(&c);
 }
 
 static inline bool

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/wire/cursor.h"
 
 /*
  * Cutting messages into segments and putting them together again.
@@ -13,54 +14,42 @@
  * PayloadLength counts what follows the RMPP header, the class header of each segment included: in
  * the first segment for all of them, in the last one for itself, in others it is 0 (13.6.2.1).
  */
-#define RMPP_OFFSET 24			/* of the header in a MAD */
-#define PAYLOAD_MAX (MAD_SIZE - 36u)	/* bytes behind the RMPP header */
+#define RMPP_OFFSET 24u			/* of the header in a MAD */
+#define PAYLOAD_MAX (MAD_SIZE - RMPP_OFFSET - RMPP_HEADER_SIZE)	/* bytes behind it */
 #define SIZE_MIN 4096u
 
 #define CLASS_DEVICE_MANAGEMENT 0x06
 #define CLASS_DEVICE_ADMINISTRATION 0x10
 #define CLASS_BIS 0x12
 
-static uint32_t
-get_be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void
-put_be32(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 24);
-	p[1] = (uint8_t)(v >> 16);
-	p[2] = (uint8_t)(v >> 8);
-	p[3] = (uint8_t)v;
-}
-
 void
 rmpp_header_decode(struct rmpp_header *h, const uint8_t mad[MAD_SIZE])
 {
-	const uint8_t *p = mad + RMPP_OFFSET;
+	struct cursor c;
 
-	h->version = p[0];
-	h->type = p[1];
-	h->flags = p[2] & 7;
-	h->resp_time = p[2] >> 3;
-	h->status = p[3];
-	h->segment = get_be32(p + 4);
-	h->value = get_be32(p + 8);
+	cursor_read(&c, mad + RMPP_OFFSET, RMPP_HEADER_SIZE);
+	h->version = cursor_u8(&c);
+	h->type = cursor_u8(&c);
+	h->resp_time = cursor_bits8(&c, 5);
+	h->flags = cursor_bits8(&c, 3);
+	h->status = cursor_u8(&c);
+	h->segment = cursor_u32(&c);
+	h->value = cursor_u32(&c);
 }
 
 void
 rmpp_header_encode(const struct rmpp_header *h, uint8_t mad[MAD_SIZE])
 {
-	uint8_t *p = mad + RMPP_OFFSET;
+	struct cursor c;
 
-	p[0] = h->version;
-	p[1] = h->type;
-	p[2] = (uint8_t)(h->resp_time << 3 | (h->flags & 7));
-	p[3] = h->status;
-	put_be32(p + 4, h->segment);
-	put_be32(p + 8, h->value);
+	cursor_write(&c, mad + RMPP_OFFSET, RMPP_HEADER_SIZE);
+	cursor_put_u8(&c, h->version);
+	cursor_put_u8(&c, h->type);
+	cursor_put_bits(&c, 5, h->resp_time);
+	cursor_put_bits(&c, 3, h->flags);
+	cursor_put_u8(&c, h->status);
+	cursor_put_u32(&c, h->segment);
+	cursor_put_u32(&c, h->value);
 }
 
 size_t

@@ -14,6 +14,7 @@
  * the values that the specification leaves open are Linux's.
  */
 #define RMPP_VERSION 1
+#define RMPP_HEADER_SIZE 12u	/* bytes, behind the MAD header */
 #define RMPP_WINDOW 64u		/* segments that a receiver takes beyond the last it acknowledged */
 #define RMPP_SEGMENTS_MAX (1u << 22)	/* of one message: 800 MB */
 
