@@ -177,7 +177,8 @@ uint64_t
 model_lost(const struct model *m);
 
 /* Faults and changes. Switches at the ends note a change of link state and send trap 128. All but
- * capabilities, what is enabled and what a reboot loses ends by model_heal(). */
+ * capabilities, what a subnet manager can set as well (LIDs, what is enabled) and what a reboot
+ * loses ends by model_heal(). */
 void
 model_link_set(struct model *m, uint32_t node, unsigned port, bool up);
 /* Down now, and up again after this time unless model_link_set() comes between. */
