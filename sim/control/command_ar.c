@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <string.h>
-#include "sim/model/ar.h"
 #include "sim/control/command.h"
+#include "sim/model/ar.h"
 #include "sim/model/model_impl.h"
 
 /* Commands on adaptive switches: what they are, what they hold, and which switch is one. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/control/command.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
 #include "sim/control/select.h"
 #include "sim/control/words.h"
+#include "sim/model/model_impl.h"
 
 /*
  * Commands that change the fabric: cables, devices, and what devices do wrong. The event log gets

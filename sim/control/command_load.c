@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sim/control/command.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
-#include "sim/traffic/traffic.h"
 #include "sim/control/words.h"
+#include "sim/model/model_impl.h"
+#include "sim/traffic/traffic.h"
 
 /*
  * Commands about what links carry and count: traffic, port counters.

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "sim/control/command.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
 #include "sim/control/script.h"
 #include "sim/control/words.h"
+#include "sim/model/model_impl.h"
 
 /*
  * Commands that look: at the fabric as it is, at what is wrong with it, and at who is attached.

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "sim/control/command.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
+#include "sim/model/model_impl.h"
 
 /*
  * Faults that are in effect: read off the model, also by comparing it with the text that it was

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include "sim/control/capture.h"
 #include "sim/control/command.h"
-#include "sim/kernel/kernel.h"
 #include "sim/control/names.h"
 #include "sim/control/script.h"
 #include "sim/control/words.h"
+#include "sim/kernel/kernel.h"
 #include "sim/traffic/traffic.h"
 #include "sm/base/mem.h"
 

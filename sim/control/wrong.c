@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "sim/control/command.h"
-#include "sim/model/model_impl.h"
 #include "sim/control/names.h"
+#include "sim/model/model_impl.h"
 #include "sm/base/map.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef SIM_WRONG_H
 #define SIM_WRONG_H
 
-#include "sim/model/model_impl.h"
 #include "sim/control/sim.h"
+#include "sim/model/model_impl.h"
 
 /* What wrong.c and wrong_routes.c share. */
 struct wrong {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <inttypes.h>
 #include <string.h>
-#include "sim/model/ar.h"
 #include "sim/control/names.h"
 #include "sim/control/wrong.h"
+#include "sim/model/ar.h"
 
 /*
  * Where the switches' tables lead: for each LID, from every switch, with one visit a switch.

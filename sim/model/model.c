@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "sim/model/counters.h"
 #include "sim/model/ar_impl.h"
+#include "sim/model/counters.h"
 #include "sm/base/error.h"
 
 /*

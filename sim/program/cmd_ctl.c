@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "sim/control/sim.h"
 #include "sim/program/client.h"
 #include "sim/program/cmd.h"
 #include "sim/program/console.h"
-#include "sim/control/sim.h"
 
 /*
  * weftsim ctl: commands to a served fabric, one from the command line or many from a console. What

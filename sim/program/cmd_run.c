@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "sim/program/cmd.h"
-#include "sim/serve/scratch.h"
 #include "sim/program/stage.h"
+#include "sim/serve/scratch.h"
 
 /*
  * weftsim run: a fabric for one program, and gone with it.

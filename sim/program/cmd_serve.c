@@ -2,8 +2,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include "sim/program/cmd.h"
 #include "sim/control/names.h"
+#include "sim/program/cmd.h"
 #include "sim/program/stage.h"
 
 /*

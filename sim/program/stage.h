@@ -5,10 +5,10 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include "sim/model/ar.h"
-#include "sim/generate/generate.h"
-#include "sim/serve/server.h"
 #include "sim/control/sim.h"
+#include "sim/generate/generate.h"
+#include "sim/model/ar.h"
+#include "sim/serve/server.h"
 
 /* A simulation that programs attach to, with its options: what `weftsim serve` and `weftsim run`
  * have in common. Private to the program. */

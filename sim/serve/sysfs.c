@@ -98,7 +98,8 @@ move(const char *new, const char *path, struct error *e)
 
 /* The outcome of all that writes joins what *e holds already: a tree's files are written in a row,
  * and looked at once. This is for text that no other file has. */
-static int put_own(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+static int
+put_own(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 static int
@@ -130,7 +131,8 @@ name_of(char name[PATH_SIZE], const struct sysfs *s, const char *text)
 	}
 }
 
-static int put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
+static int
+put(struct sysfs *s, struct error *e, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* Text that others have too. A file system that has no links left gets a file. */
@@ -166,7 +168,8 @@ folder(struct error *e, const char *path)
 }
 
 /* A path in a buffer of the caller's; good until the next call with the same buffer. */
-static const char *at(char buf[PATH_SIZE], const char *fmt, ...)
+static const char *
+at(char buf[PATH_SIZE], const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 static const char *

@@ -2,8 +2,8 @@
 #ifndef SIM_SYSFS_H
 #define SIM_SYSFS_H
 
-#include "sim/serve/host.h"
 #include "sim/kernel/kernel.h"
+#include "sim/serve/host.h"
 #include "sm/base/error.h"
 
 /*
