@@ -5,6 +5,8 @@ FUZZ_SECONDS ?= 30
 SOAK_SECONDS ?= 600
 BENCH_SIZES ?= 128 1024 3456 8192
 BENCH_REPEATS ?= 3
+BENCH_TREES ?= 1024 8192
+BENCH_SEEDS ?= 3
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
 list := $(BUILD)/check.list
@@ -17,6 +19,7 @@ help:
 	'make check          every test' \
 	'make install        DESTDIR= PREFIX=/usr/local SYSCONFDIR=' \
 	'make bench          against OpenSM: time, MADs, memory (BENCH_SIZES="128 1024", BENCH_REPEATS=3)' \
+	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
@@ -82,11 +85,13 @@ fuzz: deps
 	@set -e; for t in $(fuzz_targets); do tests/fuzz/run.sh $(BUILD)/fuzz $$t $(FUZZ_SECONDS); done
 
 bench: deps
-	@$(submake) programs $(BUILD)/madcount.so
+	@$(submake) programs $(BUILD)/madcount.so $(bench_programs:%=$(BUILD)/%)
 	@BUILD=$(BUILD) python3 tests/bench/simulator.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/opensm.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osm_large
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
+	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
+	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 
 soak: deps
 	@$(submake) programs

@@ -6,14 +6,20 @@
  * What a program repeats after a time-out counts again if the program sends it again; repeats of
  * the kernel (or the simulator, which makes none) are not seen. Answers (TrapRepress, GetResp) are
  * counted as method 0: they are no requests.
+ *
+ * Two times follow the array, in nanoseconds of the monotonic clock: when the last Set(PortInfo)
+ * before the first forwarding block went out, which ends the giving of LIDs; and when the first
+ * Set(SwitchInfo) or forwarding block after it did, by when routing is done.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ATTRIBUTES 256
@@ -21,6 +27,10 @@
 /* Offsets of common MAD header fields (IBA 13.4.3). */
 #define MAD_METHOD 3
 #define MAD_ATTRIBUTE 16
+#define METHOD_SET 2
+#define SWITCH_INFO 0x12
+#define PORT_INFO 0x15
+#define FORWARDING 0x19
 
 typedef int (*send_fn)(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
 void *
@@ -28,14 +38,20 @@ umad_get_mad(void *umad);
 int
 umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
 
-static _Atomic uint64_t *cells;		/* the mapped file, NULL: nothing is counted */
+struct madcount {
+	_Atomic uint64_t cell[ATTRIBUTES * METHODS];	/* sent */
+	_Atomic uint64_t addressed;	/* when LIDs were all given; 0: not yet */
+	_Atomic uint64_t routed;	/* when forwarding was first told of; 0: not yet */
+};
+
+static struct madcount *file;		/* mapped; NULL: nothing is counted */
 static send_fn real_send;
 
 static void __attribute__((constructor))
 madcount_open(void)
 {
 	const char *path = getenv("WEFT_MADCOUNT");
-	size_t size = ATTRIBUTES * METHODS * sizeof(*cells);
+	size_t size = sizeof(*file);
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
 	void *p;
 
@@ -43,9 +59,28 @@ madcount_open(void)
 		return;
 	if (!ftruncate(fd, (off_t)size)) {
 		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		cells = p == MAP_FAILED ? NULL : p;
+		file = p == MAP_FAILED ? NULL : p;
 	}
 	close(fd);
+}
+
+static void
+note_set(unsigned attribute)
+{
+	bool forwarding = file->cell[FORWARDING * METHODS + METHOD_SET];
+	struct timespec t;
+	uint64_t now;
+
+	if (forwarding && file->routed)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (attribute == PORT_INFO && !forwarding) {
+		file->addressed = now;
+		file->routed = 0;
+	} else if ((attribute == SWITCH_INFO || attribute == FORWARDING) && !file->routed) {
+		file->routed = now;
+	}
 }
 
 static void
@@ -58,7 +93,10 @@ count(const uint8_t *mad)
 		attribute = ATTRIBUTES - 1;
 	if (method >= METHODS)
 		method = 0;
-	atomic_fetch_add_explicit(&cells[attribute * METHODS + method], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&file->cell[attribute * METHODS + method], 1,
+				  memory_order_relaxed);
+	if (method == METHOD_SET)
+		note_set(attribute);
 }
 
 int
@@ -68,7 +106,7 @@ umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries
 		*(void **)&real_send = dlsym(RTLD_NEXT, "umad_send");
 	if (!real_send)
 		return -1;
-	if (cells)
+	if (file)
 		count(umad_get_mad(umad));
 	return real_send(fd, agent, umad, length, timeout_ms, retries);
 }

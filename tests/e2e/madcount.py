@@ -18,7 +18,7 @@ class Counter:
     def __init__(self, folder, name="madcount"):
         self.path = os.path.join(folder, name)
         with open(self.path, "wb") as f:
-            f.write(bytes(ROWS * 4 * CELL.size))
+            f.write(bytes((ROWS * 4 + 2) * CELL.size))
 
     def table(self):
         """{(method, attribute): sent}"""
@@ -30,6 +30,14 @@ class Counter:
             if n:
                 out[(i % 4, i // 4)] = n
         return out
+
+    def routing(self):
+        """When LIDs were all given, and when forwarding tables were first told of, in seconds of
+        the monotonic clock; None for what is still to come."""
+        with open(self.path, "rb") as f:
+            f.seek(ROWS * 4 * CELL.size)
+            times = [t / 1e9 or None for (t,) in CELL.iter_unpack(f.read(2 * CELL.size))]
+        return times if (SET, 0x19) in self.table() else [times[0], None]
 
     def total(self):
         return sum(self.table().values())
