@@ -7,7 +7,7 @@ set -eu
 packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
 	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev
-	libcmocka-dev ibsim-utils infiniband-diags ibutils opensm tshark python3
+	libcmocka-dev ibsim-utils infiniband-diags ibutils opensm libopensm-dev tshark python3
 	clang libclang-rt-14-dev mandoc"
 
 missing=

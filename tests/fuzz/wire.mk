@@ -1,2 +1,4 @@
 fuzz_targets += fuzz_smp
 fuzz_smp_libs := wire base
+fuzz_targets += fuzz_sa
+fuzz_sa_libs := wire base
