@@ -127,20 +127,22 @@ static void
 status_fabric(const json_t *s)
 {
 	bool standby = strcmp(field_str(s, "role"), "standby") == 0;
-	char stale[80], lid[32] = "";
+	char stale[80], lid[32] = "", drained[48] = "";
 
 	if (field_uint(s, "top_lid"))
 		snprintf(lid, sizeof(lid), "; top LID %llu", N(s, "top_lid"));
+	if (field_uint(s, "drained_links"))
+		snprintf(drained, sizeof(drained), ", %llu of them drained", N(s, "drained_links"));
 	if (!field_uint(s, "nodes") && !field_bool(s, "current")) {
 		emit(stdout, "  fabric      not known %s\n", standby ? "while standby" : "yet");
 		return;
 	}
 	emit(stdout,
-	     "  fabric      %llu node%s: %llu host%s and %llu switch%s, %llu link%s%s%s\n",
+	     "  fabric      %llu node%s: %llu host%s and %llu switch%s, %llu link%s%s%s%s\n",
 	     N(s, "nodes"), plural(field_uint(s, "nodes")), N(s, "hosts"),
 	     plural(field_uint(s, "hosts")), N(s, "switches"),
 	     plural_es(field_uint(s, "switches")), N(s, "links"), plural(field_uint(s, "links")),
-	     lid, stale_text(stale, s));
+	     drained, lid, stale_text(stale, s));
 	if (field_uint(s, "lost_links"))
 		emit(stdout, "  lost cables %llu, see weft show links --down\n",
 		     N(s, "lost_links"));

@@ -106,10 +106,10 @@ print_switches(const struct cli *c, const json_t *data)
 {
 	static const struct table_column columns[] = {
 		{ "NAME", false }, { "GUID", false }, { "LID", true }, { "RANK", true },
-		{ "PORTS", true }, { "CABLED", true }, { "ACTIVE", true }, { "HOSTS", true },
-		{ "ANSWERS", false },
+		{ "PORTS", true }, { "CABLED", true }, { "ACTIVE", true }, { "DRAINED", true },
+		{ "HOSTS", true }, { "ANSWERS", false },
 	};
-	struct table *t = table_new(columns, 9);
+	struct table *t = table_new(columns, 10);
 	json_t *n;
 	size_t i;
 
@@ -127,6 +127,7 @@ print_switches(const struct cli *c, const json_t *data)
 		table_cell(t, "%llu", N(n, "ports"));
 		table_cell(t, "%llu", N(n, "cabled"));
 		table_cell(t, "%llu", N(n, "active"));
+		table_cell(t, field_uint(n, "drained") ? "%llu" : "-", N(n, "drained"));
 		table_cell(t, "%llu", N(n, "hosts"));
 		table_cell(t, "%s", field_bool(n, "silent") ? "NO" : "yes");
 	}
@@ -145,6 +146,8 @@ link_summary(const json_t *data, const char *things)
 		buf_str(&b, ": ");
 		add_counts(&b, json_object_get(s, "by_state"));
 	}
+	if (field_uint(s, "drained"))
+		buf_printf(&b, "; %llu of them drained", N(s, "drained"));
 	if (field_uint(s, "lost"))
 		buf_printf(&b, "; %llu lost", N(s, "lost"));
 	emit(stdout, "%s\n", b.data);
@@ -179,15 +182,14 @@ static void
 cells_link(struct table *t, const json_t *o)
 {
 	bool slow = field_bool(o, "slow"), refusing = field_bool(o, "refusing");
-	bool lost = field_bool(o, "lost");
+	bool lost = field_bool(o, "lost"), drained = field_bool(o, "drained");
 
-	table_cell(t, "%s", field_str(o, "state"));
+	table_cell(t, "%s%s", field_str(o, "state"), drained ? ", drained" : "");
 	table_cell(t, "%s", field_str(o, "link")[0] ? field_str(o, "link") : "-");
 	table_cell(t, field_uint(o, "mtu") ? "%llu" : "-", N(o, "mtu"));
 	table_cell(t, field_uint(o, "vls") ? "%llu" : "-", N(o, "vls"));
 	table_cell(t, "%s%s%s", slow ? "slow" : "", slow && refusing ? ", " : "",
-		   lost ? "lost" : field_bool(o, "drained") ? "drained" :
-		   refusing ? "refuses" : slow ? "" : "-");
+		   lost ? "lost" : refusing ? "refuses" : slow ? "" : "-");
 }
 
 void

@@ -17,10 +17,14 @@
 static void
 describe_lost(struct buf *b, const struct fattree *ft)
 {
+	uint32_t drained;
+
 	if (!ft->s.nlost || ft->no_tree)
 		return;
-	buf_printf(b, "; %u of %u cables between switches %s lost: ", ft->s.nlost,
-		   ft->t->nlinks / 2, ft->s.nlost == 1 ? "is" : "are");
+	drained = fabric_drained_links(ft->in->fabric);
+	buf_printf(b, "; %u of %u cables between switches %s %s: ", ft->s.nlost,
+		   ft->t->nlinks / 2, ft->s.nlost == 1 ? "is" : "are", !drained ? "lost" :
+		   drained < ft->s.nlost ? "lost or drained" : "drained");
 	buf_str(b, ft->full ? "routed for what is left" : "only what used them is moved");
 }
 

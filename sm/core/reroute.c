@@ -117,6 +117,21 @@ forget_lost(const struct fabric *f)
 	return shown;
 }
 
+/* After a loss: drained cables without which the fabric would fall apart carry traffic again. */
+static const struct fabric *
+without(const struct fabric *whole, const struct change *c, const struct drains *drains,
+	struct change_report *report)
+{
+	const struct fabric *left = drains_without(whole, c, report), *shown;
+	uint32_t cables = report->cables;
+
+	shown = drains_cut(drains, left, left->generation, report);
+	report->cables = cables;
+	report->kept = 0;
+	fabric_unref(left);
+	return shown;
+}
+
 /* What the command is about, as routing would see it. */
 static const struct fabric *
 shown_to_routing(struct subnet *s, const struct fabric *whole)
@@ -129,14 +144,14 @@ shown_to_routing(struct subnet *s, const struct fabric *whole)
 	drains_copy(&drains, &s->drains);
 	if (r->c.dry_run && is_drain(&r->c))
 		drains_change(&drains, whole, &r->c, &e);
+	if (r->c.kind == CHANGE_FAIL) {
+		shown = without(whole, &r->c, &drains, &r->report);
+		drains_free(&drains);
+		return shown;
+	}
 	f = drains_cut(&drains, whole, whole->generation, &r->report);
 	drains_free(&drains);
-	if (r->c.kind == CHANGE_FAIL) {
-		r->report = (struct change_report){0};
-		shown = drains_without(f, &r->c, &r->report);
-	} else {
-		shown = r->c.dry_run && r->c.forget_lost ? forget_lost(f) : fabric_ref(f);
-	}
+	shown = r->c.dry_run && r->c.forget_lost ? forget_lost(f) : fabric_ref(f);
 	fabric_unref(f);
 	return shown;
 }

@@ -221,7 +221,8 @@ status_plan(const struct subnet *s, struct subnet_status *st)
 	st->nodes = f->nnodes;
 	st->switches = f->nswitches;
 	st->hosts = f->ncas;
-	st->links = f->nlinks;
+	st->drained_links = fabric_drained_links(f);
+	st->links = f->nlinks + st->drained_links;
 	st->top_lid = p->lids->top;
 	st->state_wall = s->published_wall;
 	st->current = s->role == ROLE_MASTER && !s->unrouted;

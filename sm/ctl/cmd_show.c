@@ -6,8 +6,9 @@
 /*
  * show nodes, switches, ports, links: four listings over the published plan and its snapshot.
  * Worth a look are: nodes that do not answer; links that are not active, that run slower than
- * most of their kind (to hosts, between switches), or whose ends refuse what is set; and links that
- * are lost: a port without a peer was cabled earlier.
+ * most of their kind (to hosts, between switches), whose ends refuse what is set, or that traffic
+ * is kept off; and links that are lost: a port without a peer was cabled earlier. A drained cable
+ * is a cable as any other: it is up, counted and shown with its state.
  */
 enum {
 	COUNT_SILENT,
@@ -15,6 +16,7 @@ enum {
 	COUNT_REFUSED,
 	COUNT_CABLED,
 	COUNT_LOST,
+	COUNT_DRAINED,
 };
 
 static const char *const node_types[] = { "ca", "switch", "router", NULL };
@@ -71,19 +73,21 @@ nodes_head(struct listing *l, struct json *j)
 static void
 put_cabling(struct json *j, const struct fabric *f, uint32_t node)
 {
-	uint32_t active = 0, cabled = 0, hosts = 0;
+	uint32_t active = 0, cabled = 0, drained = 0, hosts = 0;
 
 	for (unsigned i = 1; i <= f->nodes[node].nports; i++) {
-		const struct fabric_port *p = fabric_port_at(f, node, i);
+		uint32_t port = f->nodes[node].first_port + i, end = fabric_cable_end(f, port);
 
-		active += p->state == PORT_ACTIVE;
-		cabled += p->peer != FABRIC_NONE;
-		hosts += p->peer != FABRIC_NONE &&
-			 f->nodes[f->ports[p->peer].node].type != NODE_SWITCH;
+		active += f->ports[port].state == PORT_ACTIVE;
+		cabled += end != FABRIC_NONE;
+		drained += link_drained(f, port);
+		hosts += end != FABRIC_NONE &&
+			 f->nodes[f->ports[end].node].type != NODE_SWITCH;
 	}
 	jw_uint(j, "ports", f->nodes[node].nports);
 	jw_uint(j, "cabled", cabled);
 	jw_uint(j, "active", active);
+	jw_uint(j, "drained", drained);
 	jw_uint(j, "hosts", hosts);
 }
 
@@ -174,17 +178,21 @@ pick_port(struct listing *l, const struct fabric_port *p, unsigned state)
 {
 	bool slow = listing_is_slow(l, p);
 	bool refused = (p->flags & FABRIC_PORT_REFUSED) != 0;
+	uint32_t port = (uint32_t)(p - l->plan->fabric->ports);
+	bool cabled = fabric_cable_end(l->plan->fabric, port) != FABRIC_NONE;
+	bool drained = link_drained(l->plan->fabric, port);
 
 	if ((l->down && state == PORT_ACTIVE) || (l->slow && !slow))
 		return PICK_NO;
 	l->states[state & 7]++;
 	l->counts[COUNT_SLOW] += slow;
 	l->counts[COUNT_REFUSED] += refused;
-	l->counts[COUNT_CABLED] += p->peer != FABRIC_NONE;
+	l->counts[COUNT_CABLED] += cabled;
+	l->counts[COUNT_DRAINED] += drained;
 	if (p->rate_mbps)
 		listing_count_speed(l, p);
-	return slow || refused || (p->peer != FABRIC_NONE && state != PORT_ACTIVE) ? PICK_NOTABLE
-									       : PICK_PLAIN;
+	return slow || refused || drained || (cabled && state != PORT_ACTIVE) ? PICK_NOTABLE :
+	       PICK_PLAIN;
 }
 
 /* Port 0 is a switch's management port, and no port at all elsewhere. */
@@ -208,6 +216,7 @@ put_states(struct listing *l, struct json *j)
 	listing_speeds(l, j, "by_speed");
 	jw_uint(j, "slow", l->counts[COUNT_SLOW]);
 	jw_uint(j, "refusing", l->counts[COUNT_REFUSED]);
+	jw_uint(j, "drained", l->counts[COUNT_DRAINED]);
 }
 
 static void
@@ -249,7 +258,8 @@ ports_row(struct listing *l, struct json *j, uint32_t i)
 		jw_guid(j, "port_guid", p->guid);
 	jw_uint(j, "lid", port_lid(l->plan, i));
 	put_link_state(l, j, p, p->state);
-	put_port(j, "peer", f, p->peer);
+	jw_bool(j, "drained", link_drained(f, i));
+	put_port(j, "peer", f, fabric_cable_end(f, i));
 	jw_end(j);
 }
 
@@ -271,9 +281,10 @@ show_ports(struct ctl_req *r)
 
 /* A link is in the worse of its ends' states: an unreadable end is not held against it. */
 static unsigned
-link_state(const struct fabric *f, const struct fabric_port *p)
+link_state(const struct fabric *f, uint32_t port)
 {
-	unsigned other = f->ports[p->peer].state;
+	const struct fabric_port *p = &f->ports[port];
+	unsigned other = f->ports[fabric_cable_end(f, port)].state;
 
 	return other && other < p->state ? other : p->state;
 }
@@ -299,33 +310,21 @@ pick_lost(struct listing *l, const struct fabric_port *p)
 	return PICK_NOTABLE;
 }
 
-static enum listing_pick
-pick_drained(struct listing *l, const struct fabric_port *p)
-{
-	const struct fabric_port *far = lost_end(l->plan->fabric, p);
-	enum listing_pick pick = PICK_NO;
-
-	if (listing_takes_port(l, p) || (far && listing_takes_port(l, far)))
-		pick = pick_port(l, p, p->state);
-	return pick == PICK_NO ? PICK_NO : PICK_NOTABLE;
-}
-
 /* Candidates are ports; a link is shown by its lower end. */
 static enum listing_pick
 links_pick(struct listing *l, uint32_t i)
 {
 	const struct fabric *f = l->plan->fabric;
 	const struct fabric_port *p = &f->ports[i];
+	uint32_t end = fabric_cable_end(f, i);
 	bool takes;
 
 	if (link_lost(f, i))
 		return pick_lost(l, p);
-	if (link_drained(f, i))
-		return pick_drained(l, p);
-	if (p->peer == FABRIC_NONE || p->peer < i)
+	if (end == FABRIC_NONE || end < i)
 		return PICK_NO;
-	takes = listing_takes_port(l, p) || listing_takes_port(l, &f->ports[p->peer]);
-	return takes ? pick_port(l, p, link_state(f, p)) : PICK_NO;
+	takes = listing_takes_port(l, p) || listing_takes_port(l, &f->ports[end]);
+	return takes ? pick_port(l, p, link_state(f, i)) : PICK_NO;
 }
 
 static void
@@ -357,22 +356,22 @@ links_row(struct listing *l, struct json *j, uint32_t i)
 {
 	const struct fabric *f = l->plan->fabric;
 	const struct fabric_port *p = &f->ports[i];
-	bool drained = link_drained(f, i), lost = p->peer == FABRIC_NONE && !drained;
+	uint32_t end = fabric_cable_end(f, i);
+	bool lost = end == FABRIC_NONE;
 	struct fabric_port gone = *p;
 
 	jw_object(j, NULL);
 	put_port(j, "a", f, i);
-	if (lost || drained)
+	if (lost)
 		put_lost_end(j, f, p);
 	else
-		put_port(j, "b", f, p->peer);
+		put_port(j, "b", f, end);
 	/* What a port without a cable keeps of its last link is nothing of this one. */
 	gone.rate_mbps = 0;
 	gone.neighbor_mtu = gone.op_vls = 0;
-	put_link_state(l, j, lost ? &gone : p, lost ? PORT_DOWN : drained ? p->state :
-		       link_state(f, p));
+	put_link_state(l, j, lost ? &gone : p, lost ? PORT_DOWN : link_state(f, i));
 	jw_bool(j, "lost", lost);
-	jw_bool(j, "drained", drained);
+	jw_bool(j, "drained", link_drained(f, i));
 	jw_end(j);
 }
 

@@ -65,6 +65,7 @@ put_routing(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "switches", st->switches);
 	jw_uint(j, "hosts", st->hosts);
 	jw_uint(j, "links", st->links);
+	jw_uint(j, "drained_links", st->drained_links);
 	jw_uint(j, "silent", st->silent);
 	jw_uint(j, "top_lid", st->top_lid);
 }

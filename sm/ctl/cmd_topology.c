@@ -54,15 +54,26 @@ dot_node(struct buf *b, const struct fabric_node *n)
 }
 
 static void
-dot_link(struct buf *b, const struct fabric *f, const struct fabric_port *p)
+dot_link(struct buf *b, const struct fabric *f, uint32_t port, uint32_t end)
 {
-	const struct fabric_port *q = &f->ports[p->peer];
+	const struct fabric_port *p = &f->ports[port], *q = &f->ports[end];
 	char text[LINK_TEXT_SIZE];
 
-	buf_printf(b, "\t\"%016llx\" -- \"%016llx\" [taillabel=%u, headlabel=%u, label=\"%s\"];\n",
+	buf_printf(b,
+		   "\t\"%016llx\" -- \"%016llx\" [taillabel=%u, headlabel=%u, label=\"%s\"%s];\n",
 		   (unsigned long long)f->nodes[p->node].guid,
 		   (unsigned long long)f->nodes[q->node].guid, p->number, q->number,
-		   link_text(text, (enum link_width)p->width, (enum link_speed)p->speed));
+		   link_text(text, (enum link_width)p->width, (enum link_speed)p->speed),
+		   link_drained(f, port) ? ", style=dashed" : "");
+}
+
+/* Of a cable that is up. */
+static bool
+is_lower_end(const struct fabric *f, uint32_t port)
+{
+	uint32_t end = fabric_cable_end(f, port);
+
+	return end != FABRIC_NONE && end >= port;
 }
 
 static void
@@ -72,8 +83,8 @@ dot_write(struct buf *b, const struct fabric *f)
 	for (uint32_t i = 0; i < f->nnodes; i++)
 		dot_node(b, &f->nodes[i]);
 	for (uint32_t i = 0; i < f->nports; i++) {
-		if (f->ports[i].peer != FABRIC_NONE && f->ports[i].peer >= i)
-			dot_link(b, f, &f->ports[i]);
+		if (is_lower_end(f, i))
+			dot_link(b, f, i, fabric_cable_end(f, i));
 	}
 	buf_str(b, "}\n");
 }
@@ -153,10 +164,11 @@ put_link(struct json *j, const struct fabric *f, uint32_t i)
 
 	jw_object(j, NULL);
 	put_port(j, "a", f, i);
-	put_port(j, "b", f, p->peer);
+	put_port(j, "b", f, fabric_cable_end(f, i));
 	jw_str(j, "link", link_text(text, (enum link_width)p->width, (enum link_speed)p->speed));
 	jw_uint(j, "rate_mbps", p->rate_mbps);
 	jw_str(j, "state", port_state_name(p->state));
+	jw_bool(j, "drained", link_drained(f, i));
 	jw_end(j);
 }
 
@@ -170,7 +182,7 @@ json_step(struct ctl_req *r)
 	for (unsigned i = 0; i < SLICE && t->next < count; i++, t->next++) {
 		if (!t->links)
 			put_node(&r->json, t->plan, t->next);
-		else if (f->ports[t->next].peer != FABRIC_NONE && f->ports[t->next].peer >= t->next)
+		else if (is_lower_end(f, t->next))
 			put_link(&r->json, f, t->next);
 	}
 	if (t->next < count)

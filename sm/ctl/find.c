@@ -298,13 +298,13 @@ is_without(const struct fabric *f, uint32_t port)
 bool
 link_lost(const struct fabric *f, uint32_t port)
 {
-	return !(f->ports[port].flags & FABRIC_PORT_DRAINED) && is_without(f, port);
+	return is_without(f, port) && fabric_cable_end(f, port) == FABRIC_NONE;
 }
 
 bool
 link_drained(const struct fabric *f, uint32_t port)
 {
-	return f->ports[port].flags & FABRIC_PORT_DRAINED && is_without(f, port);
+	return f->ports[port].peer == FABRIC_NONE && fabric_cable_end(f, port) != FABRIC_NONE;
 }
 
 uint16_t

@@ -54,7 +54,7 @@ node_lid(const struct plan *p, uint32_t node);
 /* A cable is missing at this port, which is the end that stands for both. */
 bool
 link_lost(const struct fabric *f, uint32_t port);
-/* Traffic is kept off the cable of this port, which is the end that stands for both. */
+/* Traffic is kept off the cable of this port. */
 bool
 link_drained(const struct fabric *f, uint32_t port);
 const char *

@@ -149,8 +149,10 @@ listing_takes_port(struct listing *l, const struct fabric_port *p)
 unsigned
 listing_kind(const struct fabric *f, const struct fabric_port *p)
 {
+	uint32_t end = fabric_cable_end(f, (uint32_t)(p - f->ports));
+
 	return f->nodes[p->node].type != NODE_SWITCH ||
-	       (p->peer != FABRIC_NONE && f->nodes[f->ports[p->peer].node].type != NODE_SWITCH);
+	       (end != FABRIC_NONE && f->nodes[f->ports[end].node].type != NODE_SWITCH);
 }
 
 /* Few rates occur in one fabric; one that comes after SPEED_ROWS others is not the usual one. */
@@ -181,7 +183,7 @@ listing_rates(struct listing *l)
 	for (uint32_t i = 0; i < f->nports; i++) {
 		unsigned kind;
 
-		if (f->ports[i].peer == FABRIC_NONE || !f->ports[i].rate_mbps)
+		if (!f->ports[i].rate_mbps || fabric_cable_end(f, i) == FABRIC_NONE)
 			continue;
 		kind = listing_kind(f, &f->ports[i]);
 		tally(seen[kind], &len[kind], f->ports[i].rate_mbps);
@@ -200,8 +202,10 @@ listing_rates(struct listing *l)
 bool
 listing_is_slow(const struct listing *l, const struct fabric_port *p)
 {
-	return p->peer != FABRIC_NONE && p->rate_mbps &&
-	       p->rate_mbps < l->usual[listing_kind(l->plan->fabric, p)];
+	const struct fabric *f = l->plan->fabric;
+
+	return p->rate_mbps && fabric_cable_end(f, (uint32_t)(p - f->ports)) != FABRIC_NONE &&
+	       p->rate_mbps < l->usual[listing_kind(f, p)];
 }
 
 void

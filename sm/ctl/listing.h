@@ -32,7 +32,7 @@ struct listing_ops {
 	void (*row)(struct listing *l, struct json *j, uint32_t i);
 };
 
-#define LISTING_COUNTS 5
+#define LISTING_COUNTS 6
 #define RATE_CLASSES 2		/* links between switches; links to hosts */
 #define SPEED_ROWS 64
 

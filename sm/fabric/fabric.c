@@ -462,6 +462,37 @@ lost_port(const struct fabric *f, const struct fabric_port *p, uint8_t flags)
 	return lost;
 }
 
+uint32_t
+fabric_cable_end(const struct fabric *f, uint32_t port)
+{
+	const struct fabric_port *p = &f->ports[port], *far;
+	uint32_t node;
+
+	if (p->peer != FABRIC_NONE || !(p->flags & FABRIC_PORT_DRAINED))
+		return p->peer;
+	node = fabric_node_by_guid(f, p->lost_peer);
+	if (node == FABRIC_NONE || p->lost_number > f->nodes[node].nports)
+		return FABRIC_NONE;
+	far = fabric_port_at(f, node, p->lost_number);
+	return far->flags & FABRIC_PORT_DRAINED && far->lost_number == p->number &&
+	       far->lost_peer == f->nodes[p->node].guid ?
+	       f->nodes[node].first_port + p->lost_number : FABRIC_NONE;
+}
+
+uint32_t
+fabric_drained_links(const struct fabric *f)
+{
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < f->nports; i++) {
+		uint32_t end = f->ports[i].flags & FABRIC_PORT_DRAINED ? fabric_cable_end(f, i) :
+			       FABRIC_NONE;
+
+		len += end != FABRIC_NONE && end > i;
+	}
+	return len;
+}
+
 struct fabric *
 fabric_cut(const struct fabric *f, const bool *cut, uint8_t flags, uint64_t generation)
 {

@@ -121,6 +121,13 @@ fabric_port_at(const struct fabric *f, uint32_t node, unsigned number)
 	return &f->ports[f->nodes[node].first_port + number];
 }
 
+/* Port at the other end of the cable, drained ones included; FABRIC_NONE: no cable that is up. */
+uint32_t
+fabric_cable_end(const struct fabric *f, uint32_t port);
+/* Cables that are up but drained; f->nlinks does not count them. */
+uint32_t
+fabric_drained_links(const struct fabric *f);
+
 static inline const struct fabric_node *
 fabric_switch_node(const struct fabric *f, uint32_t sw)
 {

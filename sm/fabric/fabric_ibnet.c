@@ -90,10 +90,11 @@ text_links(struct ibnet *net, const struct fabric *f)
 {
 	for (uint32_t i = 0; i < f->nports; i++) {
 		const struct fabric_port *p = &f->ports[i], *q;
+		uint32_t end = fabric_cable_end(f, i);
 
-		if (p->peer == FABRIC_NONE || p->peer < i)
+		if (end == FABRIC_NONE || end < i)
 			continue;
-		q = &f->ports[p->peer];
+		q = &f->ports[end];
 		ibnet_link(net, p->node, p->number, q->node, q->number, p->width, p->speed);
 	}
 }

@@ -31,7 +31,8 @@ struct subnet_status {
 	uint32_t nodes;
 	uint32_t switches;
 	uint32_t hosts;
-	uint32_t links;
+	uint32_t links;			/* cables that are up, drained ones too */
+	uint32_t drained_links;		/* of them */
 	bool proof_whole;		/* the proof of the published plan was made from nothing;
 					 * else it goes on from the one before */
 	uint32_t silent;		/* devices that do not answer */

@@ -208,6 +208,7 @@ drained_and_needed(void **state)
 	struct bed_sm *sm = live("ft2 2 2 2", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = UINT32_MAX, spine = UINT32_MAX, other = UINT32_MAX;
+	struct subnet_status st;
 	char place[64];
 	struct outcome o;
 	unsigned port;
@@ -233,6 +234,15 @@ drained_and_needed(void **state)
 	change(sm, CHANGE_DRAIN, place, false, &o);
 	assert_int_equal(o.error, 0);
 	assert_int_equal(entries_over(sm, leaf, port), 0);
+	subnet_status(sm->s, &st);
+	assert_int_equal(st.links, 8);
+	assert_int_equal(st.drained_links, 1);
+	/* Which is foretold: nobody is cut off. */
+	snprintf(place, sizeof(place), "%s/%u", b->net->nodes[leaf].name,
+		 port_to(b, leaf, other));
+	change(sm, CHANGE_FAIL, place, true, &o);
+	assert_int_equal(o.report.cables, 1);
+	assert_int_equal(o.report.cut_off, 0);
 	model_link_set(b->m, leaf, port_to(b, leaf, other), false);
 	bed_wait(b, SEC(3));
 	works(sm);

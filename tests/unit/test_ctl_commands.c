@@ -84,6 +84,60 @@ test_stale(void **state)
 	json_decref(json);
 }
 
+/* Traffic is kept off the cable of rack1/leaf1/5 to spine/1: it is a cable nevertheless. */
+static void
+test_drained(void **state)
+{
+	const struct plan *before = h.plan;
+	struct fabric *f = small_fabric(false), *shown;
+	bool *cut = mem_array(f->nports, sizeof(*cut));
+	struct plan *p;
+	json_t *json;
+
+	(void)state;
+	cut[f->nodes[fabric_node_by_guid(f, 0xb0)].first_port + 5] = true;
+	shown = fabric_cut(f, cut, FABRIC_PORT_DRAINED, 2);
+	p = plan_new(shown);
+	p->lids = plan_lids_from_fabric(shown);
+	h.plan = p;
+	json = ask("{\"command\":\"show links\"}");
+	has_int(json, "data.summary.links", 8);
+	has_int(json, "data.summary.drained", 1);
+	has_int(json, "data.summary.lost", 0);
+	has_int(json, "data.summary.by_state.active", 7);
+	has_int(json, "data.summary.by_speed.4xNDR", 7);
+	has_str(json, "data.links.0.a.node", "spine");
+	has_str(json, "data.links.0.b.node", "rack1/leaf1");
+	has_int(json, "data.links.0.b.port", 5);
+	has_str(json, "data.links.0.state", "active");
+	assert_true(json_is_true(at(json, "data.links.0.drained")));
+	assert_true(json_is_false(at(json, "data.links.0.lost")));
+	assert_true(json_is_false(at(json, "data.links.1.drained")));
+	json_decref(json);
+	json = ask("{\"command\":\"show switches\",\"args\":{\"filter\":\"rack1/leaf1\"}}");
+	has_int(json, "data.switches.0.cabled", 4);
+	has_int(json, "data.switches.0.active", 4);
+	has_int(json, "data.switches.0.drained", 1);
+	json_decref(json);
+	json = ask("{\"command\":\"show ports\",\"args\":{\"filter\":\"rack1/leaf1/5\"}}");
+	has_int(json, "data.summary.cabled", 1);
+	has_str(json, "data.ports.0.peer.node", "spine");
+	assert_true(json_is_true(at(json, "data.ports.0.drained")));
+	json_decref(json);
+	json = ask("{\"command\":\"show topology\",\"args\":{\"format\":\"json\"}}");
+	assert_int_equal(json_array_size(at(json, "data.links")), 8);
+	assert_true(json_is_true(at(json, "data.links.0.drained")));
+	json_decref(json);
+	json = ask("{\"command\":\"status\"}");
+	has_int(json, "data.subnets.0.lost_links", 0);
+	json_decref(json);
+	plan_unref(h.plan);
+	h.plan = before;
+	mem_free(cut);
+	fabric_unref(shown);
+	fabric_unref(f);
+}
+
 static void
 comes_up(void *arg)
 {
@@ -542,9 +596,10 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_status), T(test_stale), T(test_wait), T(test_nodes), T(test_ports),
-		T(test_links), T(test_cut), T(test_routes), T(test_path), T(test_path_refused),
-		T(test_check), T(test_check_in_turn), T(test_events), T(test_topology),
+		T(test_status), T(test_stale), T(test_drained), T(test_wait), T(test_nodes),
+		T(test_ports), T(test_links), T(test_cut), T(test_routes), T(test_path),
+		T(test_path_refused), T(test_check), T(test_check_in_turn), T(test_events),
+		T(test_topology),
 		T(test_reroute), T(test_places), T(test_reload),
 	};
 

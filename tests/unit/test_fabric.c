@@ -232,8 +232,13 @@ test_cut(void **state)
 			 f->nodes[f->ports[f->ports[port].peer].node].guid);
 	assert_int_equal(g->ports[port].lost_number, f->ports[f->ports[port].peer].number);
 	assert_int_equal(g->ports[f->ports[port].peer].lost_number, f->ports[port].number);
+	/* The cable is up, and a cable to whoever asks for that. */
+	assert_int_equal(fabric_cable_end(g, port), f->ports[port].peer);
+	assert_int_equal(fabric_cable_end(g, f->ports[port].peer), port);
+	assert_int_equal(fabric_drained_links(g), 1);
 	for (uint32_t i = 0; i < f->nports; i++) {
 		assert_int_equal(g->ports[i].guid, f->ports[i].guid);
+		assert_int_equal(fabric_cable_end(g, i), f->ports[i].peer);
 		if (i != port && i != f->ports[port].peer)
 			assert_int_equal(g->ports[i].peer, f->ports[i].peer);
 	}
