@@ -136,7 +136,7 @@ sa_fits(enum sa_quantity q, unsigned selector, unsigned wanted, unsigned have)
 	return true;
 }
 
-/* The value next to `wanted` on the side that `have` can be worsened to; `have` if there is none. */
+/* The value next to `wanted` on the side that `have` can be worsened to, or `have`. */
 static unsigned
 worsened(enum sa_quantity q, unsigned selector, unsigned wanted, unsigned have)
 {

@@ -124,6 +124,21 @@ def test_attached_devices():
         need("smi1" in out and "mlx5_0" in out, "no pairs of devices: " + out)
 
 
+def test_attached_long_messages():
+    """The daemon's transport on two hosts: a question of 16 segments, answers of one byte up to 22
+    MB, and one that does not come."""
+    table = program("umad_table")
+    if not os.path.isabs(table):
+        raise Skip("umad_table is not built")
+    with managed("ft3-4") as lab:
+        server = lab.start("table", [table, "serve"], "H1_0_0")
+        server.wait_text("ready")
+        t = Tools(lab, "H2_0_0")
+        out = t("%s ask %d 1 200 201 400 401 65536 0 22000000" %
+                (table, Tools(lab, "H1_0_0").lid()))
+        need(count(out, "bytes: ok") == 8, out)
+
+
 def test_attached_capture():
     """tshark reads a capture and finds no packet malformed; the text form tells the same."""
     with served("ft3-4", "--capture", "mads.pcap") as lab:

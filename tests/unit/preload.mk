@@ -12,3 +12,6 @@ $(BUILD)/test_preload $(BUILD)/test_preload_cancel $(BUILD)/test_preload_names: 
 e2e_programs += umad_pair
 umad_pair_main := tests/e2e/umad_pair.c
 umad_pair_libs := port wire base
+e2e_programs += umad_table
+umad_table_main := tests/e2e/umad_table.c
+umad_table_libs := port wire base

@@ -306,6 +306,9 @@ test_other_mads(void **state)
 {
 	struct bed *b = bed_new(1, 1);
 	struct port_mad m = { .mad = { 1, MAD_CLASS_SUBN_LID, 1, MAD_GET_RESP } };
+	static const uint8_t whole[1000] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_GET_MULTI };
+	struct port_mad gmp = { .mad = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_GET_MULTI },
+				.len = sizeof(whole), .qp = 1 };
 
 	(void)state;
 	bed_start(b);
@@ -320,6 +323,12 @@ test_other_mads(void **state)
 	/* Time-outs of SMPs that nobody waits for are no news. */
 	send_other(b, MAD_CLASS_SUBN_LID, MAD_GET, ERR_TIMEOUT);
 	assert_int_equal(b->others, 7);
+	/* A long message is passed on with its data. */
+	gmp.data = whole;
+	transact_receive(b->transact, &gmp);
+	assert_int_equal(b->others, 8);
+	assert_ptr_equal(b->other_data, whole);
+	assert_int_equal(b->other_len, sizeof(whole));
 	assert_int_equal(transact_send(b->transact, &m), 0);
 	assert_memory_equal(b->last.mad, m.mad, MAD_SIZE);
 	b->send_error = ERR_CLOSED;

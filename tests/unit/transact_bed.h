@@ -68,6 +68,8 @@ struct bed {
 	unsigned air_max;		/* highest seen */
 	unsigned idles;			/* idle() calls */
 	unsigned others;		/* request() calls */
+	const uint8_t *other_data;	/* of the last of these */
+	uint32_t other_len;		/* of the last of these */
 	bool idle;			/* idle() came */
 	unsigned tries_max;		/* highest seen in a result */
 	monotime healthy_at;		/* last answer that was no error */
@@ -360,8 +362,9 @@ other(void *arg, const struct port_mad *m)
 {
 	struct bed *b = arg;
 
-	(void)m;
 	b->others++;
+	b->other_data = m->data;
+	b->other_len = m->len;
 }
 
 /* ---- the bed ---- */
