@@ -376,7 +376,8 @@ tree_numbers_new(const struct tree *t, const struct tree_state *s, const struct 
 	find_seats(&nb);
 	find_siblings(&nb);
 	for (unsigned class = 0; class < CLASSES; class++)
-		number_class(&nb, class);
+		if (nb.first[class] < nb.first[class + 1])
+			number_class(&nb, class);
 	number_switches(&nb);
 	find_runs(&nb);
 	count_hosts(&nb);
