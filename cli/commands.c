@@ -79,6 +79,9 @@ static const struct cli_option check_options[] = {
 static const struct cli_option route_options[] = {
 	{ "engine", "NAME", "engine", CLI_LIST, "routing engine; again for the next to try", NULL },
 	{ "roots", "GUID,...", "roots", CLI_STRING, "the switches at the top of the tree", NULL },
+	{ "storage", "SELECTION", "storage", CLI_LIST,
+	  "hosts that serve storage, by name, GUID or /expression/; again for more", NULL },
+	{ "other", "SELECTION", "other", CLI_LIST, "hosts of a third class, likewise", NULL },
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },

@@ -8,6 +8,7 @@
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 #include "sm/base/version.h"
+#include "sm/conf/config.h"
 
 /*
  * The `weft-offline` program. People call `weft route FILE` and `weft check --dump DIR`; what they
@@ -18,6 +19,7 @@ usage(void)
 {
 	fprintf(stderr, "usage: weft-offline route FILE [--engine NAME]... [--roots GUID,...] "
 			"[--lmc N] [--file TABLES]\n"
+			"           [--storage SELECTION]... [--other SELECTION]...\n"
 			"           [--lfts OUT] [--threads N] [--seed N] [--no-quality]\n"
 			"       weft-offline check DIR [--threads N] [--seed N] [--no-quality]\n"
 			"People use weft route FILE and weft check --dump DIR instead.\n");
@@ -31,6 +33,18 @@ add_engine(struct offline *o, const char *name)
 		return false;
 	o->engines[o->nengines++] = name;
 	return true;
+}
+
+static bool
+add_selection(const char **list, unsigned *len, const char *text)
+{
+	struct error e = { 0 };
+	struct selection *s = *len < OFFLINE_SELECTIONS ? selection_new(text, &e) : NULL;
+
+	if (s)
+		list[(*len)++] = text;
+	selection_free(s);
+	return s;
 }
 
 /* GUIDs with commas between; `list` is cut up. */
@@ -64,9 +78,12 @@ static const struct option longs[] = {
 	{ "engine", required_argument, NULL, 'e' }, { "roots", required_argument, NULL, 'r' },
 	{ "lmc", required_argument, NULL, 'l' }, { "lfts", required_argument, NULL, 'o' },
 	{ "file", required_argument, NULL, 'f' }, { "threads", required_argument, NULL, 't' },
+	{ "storage", required_argument, NULL, 'S' }, { "other", required_argument, NULL, 'O' },
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
+
+#define SELECTION "a name, a GUID or a /regular expression/, 64 times at most"
 
 /* NULL, or what would have been right. */
 static const char *
@@ -77,6 +94,10 @@ take_option(struct offline *o, int letter, char *value)
 		return add_engine(o, value) ? NULL : "the name of an engine, 16 times at most";
 	case 'r':
 		return add_roots(o, value) ? NULL : "GUIDs with commas between";
+	case 'S':
+		return add_selection(o->storage, &o->nstorage, value) ? NULL : SELECTION;
+	case 'O':
+		return add_selection(o->other, &o->nother, value) ? NULL : SELECTION;
 	case 'l':
 		return take_number(value, 7, &o->lmc) ? NULL : "a number from 0 to 7";
 	case 'o':

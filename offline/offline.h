@@ -18,6 +18,7 @@ enum offline_exit {
 };
 
 #define OFFLINE_ENGINES 16	/* of one chain */
+#define OFFLINE_SELECTIONS 64	/* of one class */
 
 struct offline {
 	const char *path;	/* file or folder; "-": standard input */
@@ -25,6 +26,11 @@ struct offline {
 	unsigned nengines;	/* how many */
 	uint64_t *roots;	/* GUIDs, owned */
 	unsigned nroots;	/* how many */
+	/* Selections of hosts, NULL-terminated; see routing/classes.h. */
+	const char *storage[OFFLINE_SELECTIONS + 1];
+	unsigned nstorage;	/* how many */
+	const char *other[OFFLINE_SELECTIONS + 1];
+	unsigned nother;	/* how many */
 	unsigned lmc;		/* of host ports, 0..7 */
 	const char *lfts;	/* where tables go; NULL: nowhere */
 	const char *tables;	/* that engine `file` takes; NULL */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include "routing/classes.h"
 #include "routing/engine.h"
 #include "routing/report.h"
 #include "sm/base/clock.h"
@@ -50,16 +51,19 @@ static void
 route(struct route *r)
 {
 	const struct offline *o = r->o;
+	const struct classes classes = { .storage = o->storage, .other = o->other };
+	uint8_t *node_class = classes_of(&classes, r->fabric);
 	struct chain_options options = {
 		.engines = o->nengines ? (const char *const *)o->engines :
 			   (const char *const *)r->conf->subnets[0].routing.engines,
 		.fallback = true,
 		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads,
-			    .tables = r->tables },
+			    .tables = r->tables, .node_class = node_class },
 	};
 	monotime start;
 
 	r->verdict = engine_chain(r->plan, NULL, NULL, &options, &r->why);
+	mem_free(node_class);
 	if (r->verdict || !o->quality)
 		return;
 	start = clock_monotonic();

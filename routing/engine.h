@@ -24,7 +24,7 @@ struct engine_options {
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
 	const struct lfts *tables;	/* saved ones (sm/text/lfts.h), for engine `file`; NULL */
-	/* By fabric node index: which nodes to spread apart from others (0 compute, 1 storage ...);
+	/* By fabric node index: which nodes to spread apart from others (see routing/classes.h);
 	 * NULL: all are of one class. */
 	const uint8_t *node_class;
 	/* Route for the fabric as it is, however much that moves; fattree keeps to that until

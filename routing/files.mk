@@ -3,6 +3,7 @@ routing_src := \
 	routing/chain.c \
 	routing/channels.c \
 	routing/check.c \
+	routing/classes.c \
 	routing/cuts.c \
 	routing/depend.c \
 	routing/engines.c \
@@ -33,7 +34,7 @@ routing_src := \
 	routing/tree_state.c \
 	routing/updn.c \
 	routing/walk.c
-routing_public := routing/check.h routing/engine.h routing/quality.h routing/report.h
+routing_public := routing/check.h routing/classes.h routing/engine.h routing/quality.h routing/report.h
 routing_pkgs :=
 
 # Long loops over bytes, which gcc turns into vector instructions from this level on.

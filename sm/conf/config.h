@@ -50,6 +50,11 @@ struct config_subnet {
 		enum config_fallback fallback;
 		uint64_t *roots;	/* GUIDs */
 		unsigned nroots;
+		struct {
+			/* Node selections, NULL-terminated; see selection_new(). */
+			const char **storage;
+			const char **other;
+		} classes;
 		const char *file;	/* saved tables for engine `file`; NULL none */
 	} routing;
 	unsigned max_op_vls;		/* lanes: 1, 2, 4, 8, 15; default 8 */

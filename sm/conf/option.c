@@ -18,6 +18,8 @@
  * cut off or taken as 0. Fields are written through their declared width only.
  */
 
+#define SELECTIONS_MAX 256u	/* of one list; each is tried on every node */
+
 /* A number as its row wants to see it. */
 static void
 number_text(const struct option *o, uint64_t v, struct buf *out)
@@ -99,6 +101,9 @@ option_expected(const struct option *o, struct buf *out)
 		break;
 	case OPTION_GUIDS:
 		buf_str(out, "a list of GUIDs such as 0x0002c903000a1b2c");
+		break;
+	case OPTION_SELECTIONS:
+		buf_str(out, "a list of names, GUIDs or /regular expressions/");
 		break;
 	case OPTION_SUBNETS:
 		buf_str(out, "a list of maps, one for each subnet");
@@ -331,6 +336,44 @@ set_guids(const struct option *o, void *base, const struct doc *d, const struct 
 	return 0;
 }
 
+static int
+check_selection(const struct option *o, const struct doc *d, const struct doc_node *n)
+{
+	struct error e = { 0 };
+	struct selection *s = selection_new(n->text, &e);
+
+	selection_free(s);
+	return s ? 0 : doc_error(d, n, e.code, "%s: %s", o->name, e.text);
+}
+
+static int
+set_selections(const struct option *o, const char ***field, const struct doc *d,
+	       const struct doc_node *list)
+{
+	const char **texts;
+	unsigned n = 0;
+	int rc = 0;
+
+	if (list->kind != DOC_LIST)
+		return unexpected(o, d, list);
+	if (list->len > SELECTIONS_MAX)
+		return doc_error(d, list, ERR_FULL, "%s: expected at most %u", o->name,
+				 SELECTIONS_MAX);
+	texts = region_array(d->region, list->len + 1, sizeof(*texts));
+	for (const struct doc_item *i = list->items; i && !rc; i = i->next) {
+		const struct doc_node *v = i->value;
+
+		if (v->kind != DOC_SCALAR)
+			return unexpected(o, d, v);
+		if (in_words(texts, v->text))
+			return twice(o, d, v);
+		texts[n++] = region_strdup(d->region, v->text);
+		rc = check_selection(o, d, v);
+	}
+	*field = texts;
+	return rc;
+}
+
 int
 option_set(const struct option *o, void *base, const struct doc *d, const struct doc_node *value)
 {
@@ -341,6 +384,8 @@ option_set(const struct option *o, void *base, const struct doc *d, const struct
 		return set_words(o, field, d, value);
 	case OPTION_GUIDS:
 		return set_guids(o, base, d, value);
+	case OPTION_SELECTIONS:
+		return set_selections(o, field, d, value);
 	default:
 		return set_scalar(o, field, d, value);
 	}
@@ -418,11 +463,13 @@ list_text(const struct option *o, const void *base, struct buf *out)
 	char text[GUID_TEXT_SIZE];
 
 	buf_char(out, '[');
-	if (o->type == OPTION_WORDS) {
+	if (o->type != OPTION_GUIDS) {
 		const char *const *words = *(const char *const *const *)field;
 
-		for (unsigned i = 0; words[i]; i++)
-			buf_printf(out, "%s%s", i ? ", " : "", words[i]);
+		for (unsigned i = 0; words[i]; i++) {
+			buf_str(out, i ? ", " : "");
+			text_text(words[i], out);
+		}
 	} else {
 		const uint64_t *guids = *(const uint64_t *const *)field;
 
@@ -463,6 +510,7 @@ option_text(const struct option *o, const void *base, struct buf *out)
 		break;
 	case OPTION_WORDS:
 	case OPTION_GUIDS:
+	case OPTION_SELECTIONS:
 		list_text(o, base, out);
 		break;
 	case OPTION_SUBNETS:

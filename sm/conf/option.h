@@ -20,6 +20,7 @@ enum option_type {
 	OPTION_TEXT,		/* const char *, checked by `check` */
 	OPTION_WORDS,		/* const char **: a list of different `words`, at least one */
 	OPTION_GUIDS,		/* uint64_t *, and the count at `count` */
+	OPTION_SELECTIONS,	/* const char **: a list of different node selections */
 	OPTION_SUBNETS,		/* the list of maps that schema_subnet describes */
 };
 

@@ -12,26 +12,43 @@
  * be forgotten. Nothing here changes a configuration.
  */
 
+/* Where a group that `before` (NULL: nothing) left open ends in the name of the next row. */
+static size_t
+open_groups(const char *before, const char *name)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; before && name[i] && name[i] == before[i]; i++)
+		if (name[i] == '.')
+			open = i + 1;
+	return open;
+}
+
 /* `lead` stands instead of `indent` in the first line. Rows of one group stand together. */
 static void
 print_rows(const struct option *table, const void *base, const char *lead, const char *indent,
 	   struct buf *out)
 {
-	size_t group = 0;	/* bytes of the name that are the open group and its dot */
-	const char *dot;
+	const char *before = NULL;
 
 	for (const struct option *o = table; o->name; o++) {
+		const char *word = o->name;
+		size_t open = open_groups(before, o->name);
+		int depth = 0;
+
 		if (o->type == OPTION_SUBNETS)
 			continue;
-		dot = strchr(o->name, '.');
-		if (!dot) {
-			group = 0;
-		} else if (!group || strncmp(o[-1].name, o->name, group) != 0) {
-			group = (size_t)(dot - o->name) + 1;
-			buf_printf(out, "%s%.*s:\n", lead, (int)group - 1, o->name);
-			lead = indent;
+		before = o->name;
+		buf_str(out, lead);
+		for (const char *dot; (dot = strchr(word, '.')); word = dot + 1) {
+			depth += 2;
+			if (dot < o->name + open)
+				buf_str(out, "  ");
+			else
+				buf_printf(out, "%.*s:\n%s%*s", (int)(dot - word), word, indent,
+					   depth, "");
 		}
-		buf_printf(out, "%s%s%s: ", lead, group ? "  " : "", o->name + group);
+		buf_printf(out, "%s: ", word);
 		option_text(o, base, out);
 		buf_char(out, '\n');
 		lead = indent;
@@ -144,6 +161,7 @@ keep_value(const struct option *o, struct region *r, void *fresh, const void *ol
 	case OPTION_WORD:
 	case OPTION_WORDS:
 	case OPTION_GUIDS:
+	case OPTION_SELECTIONS:
 	case OPTION_SUBNETS:
 		break;	/* none of these waits for a restart, but the list of subnets as a whole */
 	}

@@ -230,6 +230,18 @@ const struct option schema_subnet[] = {
 		.help = "GUIDs of the switches at the top of the tree, for engines that rank "
 			"switches. Without any they are found.",
 	}, {
+		.name = "routing.classes.storage", .type = OPTION_SELECTIONS, .initial = "[]",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.classes.storage),
+		.help = "Hosts that serve storage. Engine fattree spreads their traffic over the "
+			"tree apart from that of compute nodes, which all hosts are that no class "
+			"selects, so that it is even for each. All that goes to storage in the "
+			"same place of every rack would go up by the same links otherwise.",
+	}, {
+		.name = "routing.classes.other", .type = OPTION_SELECTIONS, .initial = "[]",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.classes.other),
+		.help = "Hosts of a third kind, such as those for login or management, spread "
+			"apart likewise. A host that both classes select is storage.",
+	}, {
 		.name = "routing.file", .type = OPTION_TEXT, .initial = "null", .check = check_path,
 		.form = "a path with a / in it, or null",
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.file),

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/check.h"
+#include "routing/classes.h"
 #include "routing/engine.h"
 #include "sm/base/mem.h"
 #include "sm/text/lfts.h"
@@ -38,6 +39,29 @@ copy_names(const struct subnet *s, bool dry_run)
 		if (strcmp(chain[i], first))
 			names[n++] = mem_strdup(chain[i]);
 	return names;
+}
+
+/* A reload frees the configuration while the worker reads. */
+static char **
+copy_texts(const char *const *texts)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (texts && texts[n])
+		n++;
+	copy = mem_array(n + 1, sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mem_strdup(texts[i]);
+	return copy;
+}
+
+static void
+free_texts(char **texts)
+{
+	for (char **t = texts; t && *t; t++)
+		mem_free(*t);
+	mem_free(texts);
 }
 
 static struct plan_row **
@@ -124,15 +148,21 @@ run(void *arg)
 {
 	struct plan_job *j = arg;
 	struct plan_row **fixed = fixed_rows(j->plan, j->shadow);
+	const struct classes classes = {
+		.storage = (const char *const *)j->storage,
+		.other = (const char *const *)j->other,
+	};
+	uint8_t *node_class = classes_of(&classes, j->plan->fabric);
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
 		.fallback = j->fallback,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
-			   .tables = j->tables},
+			   .tables = j->tables, .node_class = node_class, .full = j->full},
 	};
 
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
 				j->previous ? j->previous : j->shadow, &o, &j->why);
+	mem_free(node_class);
 	mem_free(fixed);
 	if (j->error)
 		return;
@@ -191,7 +221,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->plan = plan_new(f);
 	j->whole = f == whole ? NULL : fabric_ref(whole);
 	j->plan->lids = dry_run ? published_lids(s, f) : lids_assign(s, f);
-	j->fresh = s->proof.distrust || (r && r->c.kind == CHANGE_ROUTE && r->c.full);
+	j->full = r && r->c.kind == CHANGE_ROUTE && r->c.full;
+	j->fresh = s->proof.distrust || j->full;
 	j->measured = r && dry_run && r->c.kind != CHANGE_ROUTE;
 	j->previous = s->plan ? plan_ref(s->plan) : NULL;
 	j->shadow = push_shadow_plan(s, f);
@@ -202,6 +233,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
 	if (j->nroots)
 		memcpy(j->roots, s->conf->routing.roots, j->nroots * sizeof(*j->roots));
+	j->storage = copy_texts(s->conf->routing.classes.storage);
+	j->other = copy_texts(s->conf->routing.classes.other);
 	j->tables = lfts_ref(s->tables);
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
@@ -221,9 +254,9 @@ planner_free_job(struct plan_job *j)
 	fabric_unref(j->whole);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);
-	for (char **n = j->names; n && *n; n++)
-		mem_free(*n);
-	mem_free(j->names);
+	free_texts(j->names);
+	free_texts(j->storage);
+	free_texts(j->other);
 	mem_free(j->roots);
 	lfts_free(j->tables);
 	mem_free(j);

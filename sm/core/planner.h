@@ -16,10 +16,13 @@ struct plan_job {
 	char **names;			/* engine chain, NULL-terminated, owned */
 	uint64_t *roots;		/* owned */
 	unsigned nroots;
+	char **storage;			/* selections of that class, NULL-terminated, owned */
+	char **other;			/* likewise */
 	struct lfts *tables;		/* for engine `file`; reference held, NULL */
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */
 	bool fresh;			/* the engine does not go on from what runs */
+	bool full;			/* nor keeps to what is nominal */
 	bool measured;			/* load_before and load_after are wanted */
 	uint32_t load_before;		/* worst load of a link by a shift, now */
 	uint32_t load_after;		/* and with the plan */

@@ -36,3 +36,6 @@ $(BUILD)/bench_fault: $(BUILD)/obj/tests/bench/bench_fault.o \
 unit_tests += test_nominal
 test_nominal_libs := routing fabric sim text wire base
 test_nominal_extra := -lcmocka
+unit_tests += test_classes
+test_classes_libs := routing fabric conf sim text wire base
+test_classes_extra := -lcmocka

@@ -53,15 +53,14 @@ expect_error(const char *text, const char *message)
 static unsigned
 write_option(struct buf *out, const struct option *o, bool subnet, const char *value)
 {
-	const char *dot = strchr(o->name, '.');
-	const char *key = dot ? dot + 1 : o->name;
-	unsigned indent = (subnet ? 4 : 0) + (dot ? 2 : 0);
+	unsigned indent = subnet ? 4 : 0;
+	const char *key = o->name;
 
 	buf_clear(out);
 	if (subnet)
 		buf_str(out, "subnets:\n  -\n");
-	if (dot)
-		buf_printf(out, "%s%.*s:\n", subnet ? "    " : "", (int)(dot - o->name), o->name);
+	for (const char *dot; (dot = strchr(key, '.')); key = dot + 1, indent += 2)
+		buf_printf(out, "%*s%.*s:\n", (int)indent, "", (int)(dot - key), key);
 	buf_printf(out, "%*s%s: %s\n", (int)indent, "", key, value);
 	return indent + (unsigned)strlen(key) + 3;
 }
@@ -89,6 +88,8 @@ is_legal(const char *option, const char *value)
 		{ "name", "1e3" },
 		{ "name", "0x" },
 		{ "name", "007" },
+		{ "routing.classes.storage", "[1, 2]" },
+		{ "routing.classes.other", "[1, 2]" },
 		{ "prefix", "4294967296" },
 		{ "m_key", "4294967296" },
 		{ "sm_key", "4294967296" },
@@ -116,6 +117,7 @@ try_value(const struct option *o, bool subnet, const char *value)
 	} else {
 		/* A list of the wrong things is wrong at the first of them. */
 		if (*value == '[' && (o->type == OPTION_WORDS || o->type == OPTION_GUIDS ||
+				      o->type == OPTION_SELECTIONS ||
 				      o->type == OPTION_SUBNETS))
 			column++;
 		snprintf(place, sizeof(place), "t.yaml:%u:%u: %s: expected ", last_line(&b), column,
@@ -306,6 +308,13 @@ test_messages(void **state)
 		  "list of GUIDs such as 0x0002c903000a1b2c, found \"16\"" },
 		{ S "routing: {roots: [0x10, 0x0010]}\n",
 		  "t.yaml:2:29: routing.roots: \"0x0010\" is in the list twice" },
+		{ S "routing: {classes: {storage: [a, a]}}\n",
+		  "t.yaml:2:38: routing.classes.storage: \"a\" is in the list twice" },
+		{ S "routing: {classes: {other: [b, /a(/]}}\n",
+		  "t.yaml:2:36: routing.classes.other: the regular expression is wrong at "
+		  "character 3: missing closing parenthesis" },
+		{ S "routing: {classes: {stroage: [a]}}\n", "t.yaml:2:25: unknown option "
+		  "\"stroage\" in routing.classes; did you mean \"storage\"?" },
 		{ S "routing: {adaptive: auto}\n", "t.yaml:2:25: routing.adaptive: this version "
 		  "routes statically; only off is possible" },
 		{ "partitions: []\n",
@@ -508,7 +517,8 @@ static const char full[] =
 	"    standby_poll: 5min\n"
 	"    standby_retries: 9\n"
 	"    routing: {engines: [updn], fallback: refuse, adaptive: off, roots: [0x10, "
-	"00000000000000aB]}\n"
+	"00000000000000aB], "
+	"classes: {storage: [0x10, \"/^s\\\\d+ \\\"$/\"], other: [null, \"a b\"]}}\n"
 	"    max_op_vls: 4\n"
 	"    max_smps: 200\n"
 	"    max_smps_per_device: 63\n"
@@ -547,6 +557,12 @@ check_full_subnet(const struct config_subnet *s)
 	assert_int_equal(s->routing.fallback, FALLBACK_REFUSE);
 	assert_int_equal(s->routing.nroots, 2);
 	assert_true(s->routing.roots[0] == 0x10 && s->routing.roots[1] == 0xab);
+	assert_string_equal(s->routing.classes.storage[0], "0x10");
+	assert_string_equal(s->routing.classes.storage[1], "/^s\\d+ \"$/");
+	assert_null(s->routing.classes.storage[2]);
+	assert_string_equal(s->routing.classes.other[0], "null");
+	assert_string_equal(s->routing.classes.other[1], "a b");
+	assert_null(s->routing.classes.other[2]);
 	assert_int_equal(s->max_op_vls, 4);
 	assert_int_equal(s->max_smps, 200);
 	assert_int_equal(s->max_smps_per_device, 63);
@@ -621,7 +637,8 @@ test_print_golden(void **state)
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [fattree, updn, minhop]\n"
-		"      fallback: warn\n      roots: []\n      file: null\n    max_op_vls: 8\n";
+		"      fallback: warn\n      roots: []\n      classes:\n"
+		"        storage: []\n        other: []\n      file: null\n    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);
 	struct buf b = { 0 };
 
@@ -666,6 +683,8 @@ test_diff(void **state)
 		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].sweep_interval 10s -> 1s (live)\n");
 	expect_diff("", S "routing: {engines: [updn]}\n", STAGE_ROUTING,
 		    "subnets[0].routing.engines [fattree, updn, minhop] -> [updn] (routing)\n");
+	expect_diff("", S "routing: {classes: {storage: [\"/^s/\"]}}\n", STAGE_ROUTING,
+		    "subnets[0].routing.classes.storage [] -> [\"/^s/\"] (routing)\n");
 	expect_diff("", S "hoq_life: 17\n", STAGE_PUSH, "subnets[0].hoq_life 18 -> 17 (push)\n");
 	expect_diff("", S "{name: x, lmc: 7}\n", STAGE_RESTART,
 		    "subnets[0].name default -> x (restart)\nsubnets[0].lmc 0 -> 7 (lids)\n");

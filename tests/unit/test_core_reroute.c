@@ -518,6 +518,100 @@ random_flaps(void **state)
 	assert_true(drains < 60);
 }
 
+static bool
+is_full(const struct bed_sm *sm)
+{
+	return strstr(sm->s->plan->note, "routed for what is left") != NULL;
+}
+
+/* A cable of a leaf goes or comes back. */
+static void
+set_cable(struct bed_sm *sm, const char *leaf, unsigned port, bool up)
+{
+	model_link_set(sm->bed->m, bed_node(sm->bed, leaf), port, up);
+	bed_wait(sm->bed, SEC(3));
+	assert_true(bed_quiet(sm, BOUND));
+	bed_check(sm);
+}
+
+/* What reroute --full does lasts until nothing is lost; then the tables are as at first. */
+static void
+full_until_nothing_is_lost(void **state)
+{
+	static const char *fattree[] = { "fattree", NULL };
+	struct tap *t;
+	struct bed_sm *sm = live("ft2 4 4 4", fattree, &t);
+	uint16_t top = sm->s->plan->lids->top;
+	uint8_t *before = tables(sm->bed, top);
+	struct outcome o;
+
+	(void)state;
+	reroute(sm, NULL, true, false, &o);
+	assert_false(is_full(sm));
+	set_cable(sm, "L0", 5, false);
+	assert_false(is_full(sm));
+	reroute(sm, NULL, true, true, &o);
+	assert_int_equal(o.error, 0);
+	assert_false(is_full(sm));
+	reroute(sm, NULL, true, false, &o);
+	assert_int_equal(o.error, 0);
+	assert_true(is_full(sm));
+	set_cable(sm, "L1", 6, false);
+	assert_true(is_full(sm));
+	set_cable(sm, "L0", 5, true);
+	assert_true(is_full(sm));
+	set_cable(sm, "L1", 6, true);
+	assert_false(is_full(sm));
+	assert_true(tables_are(sm->bed, top, before));
+	set_cable(sm, "L1", 6, false);
+	assert_false(is_full(sm));
+	end(sm, t);
+}
+
+/* Ports by which L0 sends to the first hosts of other leaves. */
+static unsigned
+ways_to_first(const struct bed_sm *sm)
+{
+	const struct plan *p = sm->s->plan;
+	const struct fabric *f = p->fabric;
+	uint32_t l0 = fabric_node_by_guid(f, sm->bed->net->nodes[bed_node(sm->bed, "L0")].guid);
+	bool used[256] = { false };
+	unsigned ways = 0;
+
+	for (uint32_t lid = 1; lid <= p->lids->top; lid++) {
+		const struct plan_dest *d = &p->lids->dest[lid];
+		uint8_t out = plan_row_port(p->rows[f->nodes[l0].sw], lid);
+
+		if (d->port == FABRIC_NONE || !d->out || d->sw == f->nodes[l0].sw ||
+		    !strstr(f->nodes[f->ports[d->port].node].name, "_0"))
+			continue;
+		ways += !used[out];
+		used[out] = true;
+	}
+	return ways;
+}
+
+/* A reload that makes the first host of each leaf storage spreads these over the spines. */
+static void
+classes_reload(void **state)
+{
+	static const char *fattree[] = { "fattree", NULL };
+	const char *storage[] = { "/_0$/", NULL };
+	struct tap *t;
+	struct bed_sm *sm = live("ft2 5 4 4", fattree, &t);
+	struct config_subnet other = sm->conf;
+
+	(void)state;
+	assert_int_equal(ways_to_first(sm), 1);
+	other.routing.classes.storage = storage;
+	subnet_configure(sm->s, &other, NULL, STAGE_ROUTING);
+	bed_wait(sm->bed, SEC(5));
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	bed_check(sm);
+	assert_int_equal(ways_to_first(sm), 4);
+	end(sm, t);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -534,6 +628,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(packets_get_through),
 		cmocka_unit_test(packets_get_through_while_switches_return),
 		cmocka_unit_test(random_flaps),
+		cmocka_unit_test(full_until_nothing_is_lost),
+		cmocka_unit_test(classes_reload),
 	};
 
 	if (argc > 1)
