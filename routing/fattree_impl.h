@@ -70,7 +70,8 @@ struct fattree_column {
 
 /* What a run leaves for the next one. */
 struct fattree_memo {
-	struct tree *t;			/* as in struct fattree, all references held */
+	struct tree *t;			/* as in struct fattree, all references held; NULL: this
+					 * and all but `full` is of no use to the next */
 	struct tree_numbers *numbers;	/* likewise */
 	struct tree_state s;		/* likewise, for the snapshot of the plan */
 	struct tree_costs *nominal;	/* likewise */

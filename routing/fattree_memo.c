@@ -9,7 +9,8 @@
 /*
  * What a run leaves for the next one, in the plan: the tree, numbers, costs and the state of links.
  * It is of use if the next snapshot has the same nodes, LIDs, classes and roots, and the same
- * cables but for some between switches that are lost or back. Silent switches do not fit in.
+ * cables but for some between switches that are lost or back. Silent switches do not fit in: then
+ * all that is kept is that tables for what is left were asked for.
  */
 static void
 memo_free(struct plan_memo *m)
@@ -48,23 +49,26 @@ struct plan_memo *
 fattree_memo_make(struct fattree *ft)
 {
 	const struct engine_options *o = ft->in->options;
+	bool apt = !ft->no_tree && !any_fixed(ft->in);
 	struct fattree_memo *memo;
 	struct plan_memo *m;
 
-	if (ft->no_tree || any_fixed(ft->in))
+	if (!apt && !ft->full)
 		return NULL;
 	m = mem_zalloc(sizeof(*m));
 	memo = mem_zalloc(sizeof(*memo));
 	*m = (struct plan_memo){
 		.refs = 1, .owner = &engine_fattree, .free = memo_free, .state = memo,
 	};
+	memo->full = ft->full;
+	if (!apt)
+		return m;
 	memo->t = tree_ref(ft->t);
 	memo->numbers = tree_numbers_ref(ft->numbers);
 	memo->nominal = tree_costs_ref(ft->nominal);
 	memo->live = tree_costs_ref(ft->live);
 	memo->s = ft->s;
 	ft->s = (struct tree_state){ 0 };
-	memo->full = ft->full;
 	memo->apart = ft->apart;
 	memcpy(memo->roots, ft->roots, sizeof(memo->roots));
 	if (o && o->node_class) {
@@ -228,7 +232,7 @@ fattree_memo_fits(const struct engine_input *in, struct fattree_changes *c)
 	const uint8_t *class = o ? o->node_class : NULL;
 
 	*c = (struct fattree_changes){ 0 };
-	if (!memo || any_fixed(in) || roots_changed(in) ||
+	if (!memo || !memo->t || any_fixed(in) || roots_changed(in) ||
 	    !same_lids(in->previous->lids, in->lids) ||
 	    !same_nodes(in->previous->fabric, in->fabric) || !class != !memo->node_class ||
 	    (class && memcmp(class, memo->node_class, in->fabric->nnodes) != 0))

@@ -22,7 +22,8 @@ struct change {
 	enum change_kind kind;
 	bool dry_run;		/* nothing is programmed */
 	const char *engine;	/* CHANGE_ROUTE: NULL: the configured chain */
-	bool full;		/* CHANGE_ROUTE: sweep everything first, and go on from nothing */
+	bool full;		/* CHANGE_ROUTE: sweep everything first, go on from nothing, and
+				 * route for what is left (engine_options.full) */
 	bool forget_lost;	/* CHANGE_ROUTE: cables that are lost are no part of the fabric */
 	uint64_t guid;		/* others: node GUID */
 	int port;		/* others: port number there, CHANGE_ALL_PORTS: the node */
