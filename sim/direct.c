@@ -76,8 +76,8 @@ put_grh(struct kernel_mad *to, const struct port_grh *grh)
 	to->traffic_class = grh->traffic_class;
 }
 
-/* What the kernel refuses is a second message of one transaction id, until the first is over; or
- * one that can be none. */
+/* What the kernel refuses is a second request of one transaction id, until the first is over; a
+ * second answer to one, which nobody misses; or what can be no message. */
 static int
 direct_send(struct port *p, const struct port_mad *m)
 {
@@ -99,7 +99,9 @@ direct_send(struct port *p, const struct port_mad *m)
 		return ERR_UNSUPPORTED;
 	if (m->has_grh)
 		put_grh(&out, &m->grh);
-	return kernel_send(a, &out) ? ERR_BUSY : 0;
+	if (!kernel_send(a, &out))
+		return 0;
+	return m->timeout_ms ? ERR_BUSY : ERR_IO;
 }
 
 static int

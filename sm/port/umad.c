@@ -581,10 +581,14 @@ agent_of(const struct umad_transport *u, uint8_t mgmt_class)
 }
 
 static int
-send_failed(struct umad_transport *u, int err)
+send_failed(struct umad_transport *u, const struct port_mad *m, int err)
 {
 	if (err == ENOMEM || err == EAGAIN || err == ENOBUFS || err == EINTR)
 		return ERR_BUSY;
+	/* Of an answer EINVAL may mean that one to the same question is under way: the asker's
+	 * doing, who must not be able to make the device look lost. */
+	if (err == EINVAL && !m->timeout_ms)
+		return ERR_IO;
 	/* The kernel says EINVAL both of a device that is gone and of one odd MAD. */
 	if (++u->failures < FAILURES_MAX && err != ENODEV && err != ENXIO)
 		return ERR_IO;
@@ -621,7 +625,7 @@ send_through(struct umad_transport *u, int agent, void *umad, const struct port_
 	memcpy(umad_get_mad(umad), port_mad_bytes(m), len);
 	put_address(umad, m);
 	if (umad_send(u->fd, agent, umad, (int)len, (int)m->timeout_ms, m->retries))
-		return send_failed(u, errno);
+		return send_failed(u, m, errno);
 	u->failures = 0;
 	return 0;
 }
