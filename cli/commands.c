@@ -68,9 +68,12 @@ static const struct cli_option event_options[] = {
 #define SAMPLES { "seed", "N", "seed", CLI_NUMBER, "of what is sampled to measure load (1)", NULL }
 #define THREADS { "threads", "N", "threads", CLI_NUMBER, "instead of one for each core", NULL }
 
+#define NAMES { "names", "FILE", "names", CLI_STRING, "names of nodes by GUID", NULL }
+
 static const struct cli_option check_options[] = {
 	{ "dump", "DIR", "dump", CLI_STRING, "prove the tables in files, without a daemon", NULL },
 	FLAG("no-quality", "no_quality", "only prove, measure no load"),
+	NAMES,
 	SAMPLES,
 	THREADS,
 	{ 0 },
@@ -85,6 +88,7 @@ static const struct cli_option route_options[] = {
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
+	NAMES,
 	FLAG("no-quality", "no_quality", "only route and prove, measure no load"),
 	SAMPLES,
 	THREADS,

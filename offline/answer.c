@@ -21,3 +21,19 @@ offline_answer(const struct buf *b, int status)
 	fprintf(stderr, "weft: the answer cannot be written\n");
 	return OFFLINE_REFUSED;
 }
+
+int
+offline_names(const struct offline *o, struct fabric *f, struct name_map **names, struct error *e)
+{
+	if (!o->names)
+		return 0;
+	*names = name_map_load(o->names, e);
+	if (!*names)
+		return e->code;
+	for (uint32_t i = 0; i < f->nnodes; i++) {
+		const char *name = name_map_get(*names, f->nodes[i].guid);
+
+		f->nodes[i].name = name ? name : f->nodes[i].name;
+	}
+	return 0;
+}

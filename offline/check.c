@@ -12,12 +12,13 @@
 
 /*
  * check DIR: tables that somebody else made, proved as Weft's own are. LIDs are those of the
- * topology. What a dump is known to lack by no fault of the tables is left out of the proof, and
- * said; what it lacks else is a fault.
+ * topology, or where it has none, of the tables. What a dump is known to lack by no fault of the
+ * tables is left out of the proof, and said; what it lacks else is a fault.
  */
 struct check {
 	const struct offline *o;
 	struct dump dump;
+	struct name_map *names;		/* that the administrator chose; NULL */
 	struct plan_lids *lids;
 	struct plan_row **rows;		/* by switch, none NULL */
 	struct plan_lanes *lanes;	/* by SL to VL tables; NULL */
@@ -58,10 +59,16 @@ leave_out_top(struct check *c)
 static int
 take_lids(struct check *c, struct error *e)
 {
-	c->lids = plan_lids_from_fabric(c->dump.fabric);
+	uint32_t taken;
+
+	c->lids = offline_lids_known(c->dump.fabric, c->dump.lfts, &taken);
 	if (!c->lids->top)
-		return error_set(e, ERR_REFUSED, "%s has no LIDs: ibnetdiscover was run before "
-				 "there was a subnet manager", c->dump.topology);
+		return error_set(e, ERR_REFUSED, "%s has no LIDs, and %s does not say whose they "
+				 "are: run ibnetdiscover again, now that there is a subnet manager",
+				 c->dump.topology, c->dump.lfts->file);
+	if (taken)
+		buf_printf(&c->note, "LIDs of %u ports are those of the tables, for the topology "
+			   "has none", taken);
 	leave_out_top(c);
 	return 0;
 }
@@ -81,6 +88,7 @@ take_rows(struct check *c)
 {
 	const struct fabric *f = c->dump.fabric;
 	uint32_t missing = 0, first = 0, strange = 0;
+	char name[FABRIC_NAME_SIZE];
 
 	c->rows = mem_array(f->nswitches, sizeof(struct plan_row *));
 	for (uint32_t i = 0; i < c->dump.lfts->nswitches; i++) {
@@ -101,7 +109,7 @@ take_rows(struct check *c)
 	if (missing)
 		buf_printf(&c->note, "%s%u of %u switches have no table in the dump, the first is "
 			   "%s", c->note.len ? "; " : "", missing, f->nswitches,
-			   fabric_switch_node(f, first)->name);
+			   fabric_node_text(name, f, f->switches[first], FABRIC_NAME_LEN));
 	if (strange)
 		buf_printf(&c->note, "%s%u tables are of switches that the topology does not have",
 			   c->note.len ? "; " : "", strange);
@@ -242,6 +250,7 @@ check_free(struct check *c)
 	trees_free(&c->trees);
 	buf_free(&c->note);
 	dump_free(&c->dump);
+	name_map_free(c->names);
 }
 
 static int
@@ -264,6 +273,8 @@ offline_check(const struct offline *o)
 	struct error e = { 0 };
 	int rc = dump_load(&c.dump, o->path, &e), status;
 
+	if (!rc)
+		rc = offline_names(o, c.dump.fabric, &c.names, &e);
 	if (!rc)
 		rc = take_lids(&c, &e);
 	if (!rc)

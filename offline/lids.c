@@ -3,11 +3,13 @@
 
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/text/lfts.h"
 
 /*
  * LIDs for a fabric from a file. The daemon (sm/core/lids.c) knows besides what it remembers of
  * earlier runs; what is left without that memory is done here in its order, so that a file routed
- * offline gets the LIDs that a daemon without a past would give.
+ * offline gets the LIDs that a daemon without a past would give. Where tables are proved, LIDs are
+ * those that are known.
  */
 #define LID_LAST 0xbfffu
 
@@ -149,4 +151,47 @@ offline_lids(const struct fabric *f, unsigned lmc, struct error *e)
 	}
 	plan_lids_index(a.lids, f);
 	return a.lids;
+}
+
+/* The range of LIDs from `lid` on that the owner has, as an LMC. */
+static uint8_t
+owned_lmc(const uint64_t *owners, uint32_t lid)
+{
+	uint8_t lmc = 0;
+	uint32_t len = 1;
+
+	while (lid + len <= LFTS_LID_MAX && owners[lid + len] == owners[lid])
+		len++;
+	while (lmc < 7 && 2u << lmc <= len && lid % (2u << lmc) == 0)
+		lmc++;
+	return lmc;
+}
+
+/* No other port may have it. */
+static bool
+is_unclaimed(const struct plan_lids *l, uint32_t lid)
+{
+	return lid > l->top || l->dest[lid].port == FABRIC_NONE;
+}
+
+struct plan_lids *
+offline_lids_known(const struct fabric *f, const struct lfts *tables, uint32_t *taken)
+{
+	struct plan_lids *l = plan_lids_from_fabric(f);
+
+	*taken = 0;
+	for (uint32_t lid = 1; tables->owners && lid <= LFTS_LID_MAX; lid++) {
+		uint32_t port = tables->owners[lid] ? fabric_port_by_guid(f, tables->owners[lid]) :
+				FABRIC_NONE;
+
+		if (port == FABRIC_NONE || f->ports[port].lid || l->base[port] ||
+		    !is_unclaimed(l, lid))
+			continue;
+		l->base[port] = (uint16_t)lid;
+		l->lmc[port] = owned_lmc(tables->owners, lid);
+		++*taken;
+	}
+	if (*taken)
+		plan_lids_index(l, f);
+	return l;
 }

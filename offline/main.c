@@ -19,9 +19,11 @@ usage(void)
 {
 	fprintf(stderr, "usage: weft-offline route FILE [--engine NAME]... [--roots GUID,...] "
 			"[--lmc N] [--file TABLES]\n"
-			"           [--storage SELECTION]... [--other SELECTION]...\n"
+			"           [--storage SELECTION]... [--other SELECTION]... "
+			"[--names FILE]\n"
 			"           [--lfts OUT] [--threads N] [--seed N] [--no-quality]\n"
-			"       weft-offline check DIR [--threads N] [--seed N] [--no-quality]\n"
+			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
+			"[--no-quality]\n"
 			"People use weft route FILE and weft check --dump DIR instead.\n");
 	return OFFLINE_USAGE;
 }
@@ -80,6 +82,7 @@ static const struct option longs[] = {
 	{ "file", required_argument, NULL, 'f' }, { "threads", required_argument, NULL, 't' },
 	{ "storage", required_argument, NULL, 'S' }, { "other", required_argument, NULL, 'O' },
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
+	{ "names", required_argument, NULL, 'n' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -102,6 +105,9 @@ take_option(struct offline *o, int letter, char *value)
 		return take_number(value, 7, &o->lmc) ? NULL : "a number from 0 to 7";
 	case 'o':
 		o->lfts = value;
+		return NULL;
+	case 'n':
+		o->names = value;
 		return NULL;
 	case 'f':
 		o->tables = value;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include "sm/base/error.h"
 #include "sm/base/json.h"
+#include "sm/conf/config.h"
 #include "sm/fabric/plan.h"
 
 /*
@@ -33,6 +34,7 @@ struct offline {
 	unsigned nother;	/* how many */
 	unsigned lmc;		/* of host ports, 0..7 */
 	const char *lfts;	/* where tables go; NULL: nowhere */
+	const char *names;	/* file of node names; NULL */
 	const char *tables;	/* that engine `file` takes; NULL */
 	unsigned threads;	/* 0: one per core */
 	uint64_t seed;		/* of what is sampled */
@@ -44,6 +46,11 @@ int
 offline_route(const struct offline *o);
 int
 offline_check(const struct offline *o);
+
+/* Nodes get the names that the file o->names has for them; *names, which they borrow from, is NULL
+ * without such a file. */
+int
+offline_names(const struct offline *o, struct fabric *f, struct name_map **names, struct error *e);
 
 /* Say the sentence; returns OFFLINE_REFUSED. */
 int
@@ -59,5 +66,14 @@ offline_answer(const struct buf *b, int status);
  */
 struct plan_lids *
 offline_lids(const struct fabric *f, unsigned lmc, struct error *e);
+
+/*
+ * LIDs that the topology states, and of ports for which it states none those that the tables name
+ * them as the owners of (*taken: how many ports): a topology may be older than the tables, or made
+ * by `weftsim generate`.
+ */
+struct lfts;
+struct plan_lids *
+offline_lids_known(const struct fabric *f, const struct lfts *tables, uint32_t *taken);
 
 #endif

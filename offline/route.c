@@ -10,7 +10,6 @@
 #include "routing/report.h"
 #include "sm/base/clock.h"
 #include "sm/base/mem.h"
-#include "sm/conf/config.h"
 #include "sm/fabric/plan_text.h"
 #include "sm/text/ibnet.h"
 
@@ -22,6 +21,7 @@ struct route {
 	const struct offline *o;
 	struct config *conf;	/* defaults: the engines that a daemon would take */
 	struct fabric *fabric;	/* of the file */
+	struct name_map *names;	/* that the administrator chose; NULL */
 	struct plan *plan;	/* with LIDs; with tables if `verdict` is 0 */
 	struct lfts *tables;	/* that engine `file` takes; NULL */
 	int verdict;		/* of the chain */
@@ -40,6 +40,9 @@ load(struct route *r, struct error *e)
 		return rc;
 	r->fabric = fabric_from_ibnet(net);
 	ibnet_free(net);
+	rc = offline_names(r->o, r->fabric, &r->names, e);
+	if (rc)
+		return rc;
 	r->plan = plan_new(r->fabric);
 	r->plan->lids = offline_lids(r->fabric, r->o->lmc, e);
 	if (!r->plan->lids)
@@ -189,6 +192,7 @@ offline_route(const struct offline *o)
 	status = rc ? offline_refuse(&e) : answer(&r);
 	plan_unref(r.plan);
 	fabric_unref(r.fabric);
+	name_map_free(r.names);
 	lfts_free(r.tables);
 	config_free(r.conf);
 	return status;

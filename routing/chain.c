@@ -40,6 +40,7 @@ static int
 complete_rows(struct attempt *a, struct error *e)
 {
 	const struct fabric *f = a->in->fabric;
+	char name[FABRIC_NAME_SIZE];
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		if (engine_is_fixed(a->in, sw)) {
@@ -47,7 +48,8 @@ complete_rows(struct attempt *a, struct error *e)
 			a->out.rows[sw] = plan_row_ref(a->in->fixed ? a->in->fixed[sw] : NULL);
 		} else if (!a->out.rows[sw]) {
 			return error_set(e, ERR_REFUSED, "it gives no table to %s",
-					 fabric_switch_node(f, sw)->name);
+					 fabric_node_text(name, f, f->switches[sw],
+							  FABRIC_NAME_LEN));
 		}
 	}
 	return 0;

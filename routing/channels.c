@@ -112,6 +112,7 @@ static void
 print_channel(const struct channels *c, struct buf *b, uint32_t channel)
 {
 	uint32_t edge = channel / c->lanes, lo = 0, hi = c->f->nswitches;
+	char name[FABRIC_NAME_SIZE];
 
 	while (hi - lo > 1) {		/* the switch in whose rows the edge lies */
 		uint32_t mid = lo + (hi - lo) / 2;
@@ -121,7 +122,8 @@ print_channel(const struct channels *c, struct buf *b, uint32_t channel)
 		else
 			hi = mid;
 	}
-	buf_printf(b, "%s/%u", fabric_switch_node(c->f, lo)->name, c->f->edges[edge].out);
+	buf_printf(b, "%s/%u", fabric_node_text(name, c->f, c->f->switches[lo], FABRIC_NAME_LEN),
+		   c->f->edges[edge].out);
 	if (c->lanes > 1)
 		buf_printf(b, " VL %u", channel % c->lanes);
 }

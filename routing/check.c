@@ -286,10 +286,11 @@ describe_fault(const struct checker *c, const struct tally *t, char *text, size_
 	const char *what = t->fault == LOOPS ? "its packets run in a circle" :
 		t->fault == HOLE ? "its table has no port for it" :
 		"its table sends it out at the wrong place";
+	char to[FABRIC_NAME_SIZE], at[FABRIC_NAME_SIZE];
 
-	snprintf(text, size, "LID %u (%.80s) is not reached from %.80s: %s (port %u)", t->fault_lid,
-		 c->f->nodes[c->f->ports[d->port].node].name,
-		 fabric_switch_node(c->f, t->fault_sw)->name, what,
+	snprintf(text, size, "LID %u (%s) is not reached from %s: %s (port %u)", t->fault_lid,
+		 fabric_node_text(to, c->f, c->f->ports[d->port].node, FABRIC_NAME_LEN),
+		 fabric_node_text(at, c->f, c->f->switches[t->fault_sw], FABRIC_NAME_LEN), what,
 		 plan_row_port(c->in->rows[t->fault_sw], t->fault_lid));
 }
 

@@ -34,6 +34,7 @@ describe_apart(struct buf *b, struct fattree *ft)
 {
 	const struct fabric *f = ft->in->fabric;
 	uint32_t *part, *hosts, listed = 0;
+	char one[FABRIC_NAME_SIZE], other[FABRIC_NAME_SIZE];
 	uint64_t pairs = 0;
 
 	/* A repair keeps an order in which all that were joined are. */
@@ -57,9 +58,11 @@ describe_apart(struct buf *b, struct fattree *ft)
 				continue;
 			pairs += (uint64_t)hosts[from] * hosts[to];
 			if (listed++ < LISTED)
-				buf_printf(b, "%s%.*s to %.*s", listed == 1 ? "; no way from " :
-					   ", ", NAME_MAX_SHOWN, fabric_switch_node(f, from)->name,
-					   NAME_MAX_SHOWN, fabric_switch_node(f, to)->name);
+				buf_printf(b, "%s%s to %s", listed == 1 ? "; no way from " : ", ",
+					   fabric_node_text(one, f, f->switches[from],
+							    NAME_MAX_SHOWN),
+					   fabric_node_text(other, f, f->switches[to],
+							    NAME_MAX_SHOWN));
 		}
 	}
 	if (pairs)

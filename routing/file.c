@@ -146,6 +146,7 @@ find_hole(const struct load *l, struct error *e)
 {
 	const struct fabric *f = l->in->fabric;
 	uint32_t lid = 0, at = 0;
+	char name[FABRIC_NAME_SIZE];
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		if (l->hole[sw] && (!lid || l->hole[sw] < lid)) {
@@ -154,9 +155,10 @@ find_hole(const struct load *l, struct error *e)
 		}
 	if (!lid)
 		return 0;
-	return error_set(e, ERR_NOT_FOUND, "%s has no port for LID %u (%.80s) at switch %.80s%s",
+	return error_set(e, ERR_NOT_FOUND, "%s has no port for LID %u (%.80s) at switch %s%s",
 			 l->tables->file, l->from[lid], port_name(f, l->in->lids->dest[lid].port),
-			 fabric_switch_node(f, at)->name, is_cut_off(l, l->from[lid]) ?
+			 fabric_node_text(name, f, f->switches[at], FABRIC_NAME_LEN),
+			 is_cut_off(l, l->from[lid]) ?
 			 "; dump_lfts leaves out the highest LID where it is a multiple of 64, "
 			 "opensm-lfts.dump has it" : "");
 }

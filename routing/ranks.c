@@ -91,11 +91,14 @@ inherit_ranks(uint32_t n, const uint16_t *old, uint16_t *rank)
 static int
 check_ranks(const struct fabric *f, const uint16_t *rank, struct error *e)
 {
+	char name[FABRIC_NAME_SIZE];
+
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		if (rank[sw] > RANKS_MAX)
 			return error_set(e, ERR_UNSUPPORTED, "%s would stand on rank %u of the "
 					 "order of switches, which ends at %u",
-					 fabric_switch_node(f, sw)->name, rank[sw], RANKS_MAX);
+					 fabric_node_text(name, f, f->switches[sw],
+							  FABRIC_NAME_LEN), rank[sw], RANKS_MAX);
 	return 0;
 }
 

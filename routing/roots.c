@@ -16,6 +16,7 @@
  * plan remembers which were (plan.roots). A plan without was ranked from roots that were found.
  */
 #define LISTED 4u	/* roots named in the note */
+#define LISTED_SHARED 2u	/* with their GUIDs, if one has the name of another */
 #define NAME_MAX_SHOWN 40	/* of each; the note has little room */
 
 /* Switch that a configured root GUID means: itself, or the one that the adapter hangs on. */
@@ -148,26 +149,45 @@ roots_record(const struct engine_input *in)
 }
 
 static void
-add_name(struct buf *b, const struct fabric_node *n)
+add_name(struct buf *b, const struct fabric *f, uint32_t node)
 {
-	buf_printf(b, "%.*s", NAME_MAX_SHOWN, n->name);
+	char text[FABRIC_NAME_SIZE];
+
+	buf_str(b, fabric_node_text(text, f, node, NAME_MAX_SHOWN));
+}
+
+/* How many names there is room for: fewer where a GUID follows one. */
+static uint32_t
+list_size(const struct fabric *f, const uint8_t *mark)
+{
+	char text[FABRIC_NAME_SIZE];
+	uint32_t n = 0;
+
+	for (uint32_t sw = 0; sw < f->nswitches && n < LISTED; sw++) {
+		if (!mark[sw])
+			continue;
+		n++;
+		if (fabric_node_text(text, f, f->switches[sw], 0)[0])
+			return LISTED_SHARED;
+	}
+	return LISTED;
 }
 
 static void
 describe_list(struct buf *b, const struct fabric *f, const uint8_t *mark, bool configured)
 {
-	uint32_t n = 0;
+	uint32_t size = list_size(f, mark), n = 0;
 
 	buf_str(b, "roots: ");
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		if (!mark[sw] || n++ >= LISTED)
+		if (!mark[sw] || n++ >= size)
 			continue;
 		if (n > 1)
 			buf_str(b, ", ");
-		add_name(b, fabric_switch_node(f, sw));
+		add_name(b, f, f->switches[sw]);
 	}
-	if (n > LISTED)
-		buf_printf(b, " and %u more", n - LISTED);
+	if (n > size)
+		buf_printf(b, " and %u more", n - size);
 	buf_str(b, configured ? " (as configured)" : " (found)");
 }
 
@@ -227,7 +247,7 @@ describe_lifted(struct buf *b, const struct fabric *f, const struct part *parts,
 		return;
 	hosts = levels_hosts(f);
 	buf_str(b, hosts[first] ? "; leaf " : "; switch ");
-	add_name(b, fabric_switch_node(f, first));
+	add_name(b, f, f->switches[first]);
 	if (n > 1)
 		buf_printf(b, " (and %u in other parts of the fabric)", n - 1);
 	buf_str(b, " is ranked above them so that paths between roots exist");
@@ -244,13 +264,13 @@ describe_host(struct buf *b, const struct fabric *f, uint64_t guid, uint32_t sw)
 	if (n == FABRIC_NONE)
 		n = f->ports[fabric_port_by_guid(f, guid)].node;
 	buf_printf(b, "; root %s is host ", guid_text(text, guid));
-	add_name(b, &f->nodes[n]);
+	add_name(b, f, n);
 	if (sw == FABRIC_NONE) {
 		buf_str(b, ", which hangs on no switch");
 		return;
 	}
 	buf_str(b, ": its switch ");
-	add_name(b, fabric_switch_node(f, sw));
+	add_name(b, f, f->switches[sw]);
 	buf_str(b, " is taken");
 }
 

@@ -10,8 +10,9 @@ _weft_options_of() {
 	"show ports" | "show links") echo --type --down --slow --all ;;
 	"show routes") echo --all --dump ;;
 	"show events") echo --last --after --type --level --follow ;;
-	check) echo --dump --seed --threads --no-quality ;;
-	route) echo --engine --roots --storage --other --lmc --file --lfts --seed --threads --no-quality ;;
+	check) echo --dump --names --seed --threads --no-quality ;;
+	route) echo --engine --roots --storage --other --lmc --file --names --lfts --seed \
+		--threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
@@ -42,7 +43,8 @@ _weft_values_of() {
 _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
-		--last | --after | --roots | --storage | --other | --lmc | --file | --lfts | --seed | --threads) return 0 ;;
+		--last | --after | --roots | --storage | --other | --lmc | --file | --names | \
+		--lfts | --seed | --threads) return 0 ;;
 	# With "show routes" --dump is a flag.
 	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/fabric/fabric.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sm/base/mem.h"
@@ -460,6 +461,23 @@ lost_port(const struct fabric *f, const struct fabric_port *p, uint8_t flags)
 	lost.lost_number = peer->number;
 	lost.flags |= flags;
 	return lost;
+}
+
+const char *
+fabric_node_text(char text[FABRIC_NAME_SIZE], const struct fabric *f, uint32_t node, int len)
+{
+	const char *name = f->nodes[node].name;
+	char guid[GUID_TEXT_SIZE];
+	bool shared = false;
+
+	for (uint32_t i = 0; i < f->nnodes && !shared; i++)
+		shared = i != node && strcmp(f->nodes[i].name, name) == 0;
+	if (shared)
+		snprintf(text, FABRIC_NAME_SIZE, "%.*s (%s)", len, name,
+			 guid_text(guid, f->nodes[node].guid));
+	else
+		snprintf(text, FABRIC_NAME_SIZE, "%.*s", len, name);
+	return text;
 }
 
 uint32_t

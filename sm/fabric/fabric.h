@@ -121,6 +121,13 @@ fabric_port_at(const struct fabric *f, uint32_t node, unsigned number)
 	return &f->ports[f->nodes[node].first_port + number];
 }
 
+/* Node for people: the beginning of its name, at most `len` bytes of it, and " (0xguid)" where
+ * another node has the same name. Returns text. */
+#define FABRIC_NAME_SIZE 160
+#define FABRIC_NAME_LEN 80	/* for `len`, where there is room */
+const char *
+fabric_node_text(char text[FABRIC_NAME_SIZE], const struct fabric *f, uint32_t node, int len);
+
 /* Port at the other end of the cable, drained ones included; FABRIC_NONE: no cable that is up. */
 uint32_t
 fabric_cable_end(const struct fabric *f, uint32_t port);

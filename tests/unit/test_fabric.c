@@ -248,6 +248,29 @@ test_cut(void **state)
 	ibnet_free(net);
 }
 
+/* A GUID follows where a name alone does not tell. */
+static void
+test_node_text(void **state)
+{
+	struct fabric_builder *b = fabric_builder_new();
+	char text[FABRIC_NAME_SIZE], name[100];
+	struct fabric *f;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[99] = '\0';
+	help_switch(b, 1, 4, "spine");
+	help_switch(b, 2, 4, "leaf");
+	help_switch(b, 3, 4, "spine");
+	help_switch(b, 4, 4, name);
+	f = fabric_build(b, 1);
+	assert_string_equal(fabric_node_text(text, f, 0, 80), "spine (0x0000000000000001)");
+	assert_string_equal(fabric_node_text(text, f, 1, 80), "leaf");
+	assert_string_equal(fabric_node_text(text, f, 2, 3), "spi (0x0000000000000003)");
+	assert_int_equal(strlen(fabric_node_text(text, f, 3, FABRIC_NAME_LEN)), 80);
+	fabric_unref(f);
+}
+
 int
 main(void)
 {
@@ -255,7 +278,7 @@ main(void)
 		cmocka_unit_test(test_order), cmocka_unit_test(test_odd_links),
 		cmocka_unit_test(test_empty), cmocka_unit_test(test_text),
 		cmocka_unit_test(test_real), cmocka_unit_test(test_events),
-		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_cut), cmocka_unit_test(test_node_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -532,6 +532,53 @@ test_lids(void **state)
 	ibnet_free(net);
 }
 
+/* The topology knows three LIDs; the tables say whose the others are. */
+static void
+test_known_lids(void **state)
+{
+	struct ibnet *net = ring(true);
+	uint64_t owners[LFTS_LID_MAX + 1u] = { 0 };
+	struct lfts tables = { .owners = owners };
+	struct plan_lids *l;
+	struct fabric *f;
+	uint32_t taken;
+
+	(void)state;
+	for (uint32_t i = 1; i < RING; i++)
+		net->nodes[i].ports[0].lid = net->nodes[RING + i].ports[1].lid = 0;
+	net->nodes[RING + 1].ports[1].lid = 2;
+	f = fabric_from_ibnet(net);
+	l = offline_lids_known(f, &(struct lfts){ 0 }, &taken);
+	assert_int_equal(taken, 0);
+	assert_int_equal(l->top, SWITCH(0));
+	plan_lids_unref(l);
+	/* Four for H2, three for H3 of which two make a range, one that is another's, one for S1,
+	 * one that nobody here has; H1 keeps its own. */
+	for (uint32_t lid = 8; lid < 12; lid++)
+		owners[lid] = 0x3001;
+	for (uint32_t lid = 12; lid < 15; lid++)
+		owners[lid] = 0x4001;
+	owners[HOST(0)] = 0x22;
+	owners[7] = 0x21;
+	owners[30] = 0x9999;
+	owners[31] = 0x2001;
+	l = offline_lids_known(f, &tables, &taken);
+	assert_int_equal(taken, 3);
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x1001)], HOST(0));
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x2001)], 2);
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x3001)], 8);
+	assert_int_equal(l->lmc[fabric_port_by_guid(f, 0x3001)], 2);
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x4001)], 12);
+	assert_int_equal(l->lmc[fabric_port_by_guid(f, 0x4001)], 1);
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x20)], SWITCH(0));
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x21)], 7);
+	assert_int_equal(l->base[fabric_port_by_guid(f, 0x22)], 0);
+	assert_int_equal(l->top, 13);
+	plan_lids_unref(l);
+	fabric_unref(f);
+	ibnet_free(net);
+}
+
 /* 400 hosts with 128 LIDs each are more than there are. */
 static void
 test_no_lid_left(void **state)
@@ -558,6 +605,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_trees, new_folder, end_folder),
 		cmocka_unit_test_setup_teardown(test_trees_wait, new_folder, end_folder),
 		cmocka_unit_test(test_lids),
+		cmocka_unit_test(test_known_lids),
 		cmocka_unit_test(test_no_lid_left),
 	};
 
