@@ -484,6 +484,18 @@ open_control(struct weftd *w, struct error *e)
 	return w->ctl ? 0 : e->code;
 }
 
+/* The script's last word. */
+static void
+end_simulation(void *arg)
+{
+	struct weftd *w = arg;
+
+	if (w->sim_for)
+		loop_stop(w->loop);
+	else
+		on_term(w);
+}
+
 static int
 start(struct weftd *w, struct error *e)
 {
@@ -497,8 +509,10 @@ start(struct weftd *w, struct error *e)
 			return w->lock;
 	}
 	if (w->sim_options.fabric) {
-		w->sim = simulate_new(w->loop, &w->sim_options, w->sim_for ? print_fabric : NULL,
-				      NULL, e);
+		w->sim_options.log = w->sim_for ? print_fabric : NULL;
+		w->sim_options.quit = end_simulation;
+		w->sim_options.arg = w;
+		w->sim = simulate_new(w->loop, &w->sim_options, e);
 		if (!w->sim)
 			return e->code;
 	}
@@ -557,6 +571,18 @@ check_config(struct weftd *w)
 	buf_free(&b);
 	config_free(w->conf);
 	return 0;
+}
+
+/* Under virtual time the events are what is printed: the log, which has them too, is kept only
+ * where it does not come to the same terminal. */
+static int
+open_log(const struct weftd *w, struct error *e)
+{
+	const char *to = w->conf->log.to;
+
+	if (w->sim_for && (!strcmp(to, "stderr") || !strcmp(to, "journal")))
+		to = "/dev/null";
+	return log_open(to, w->conf->log.level, e);
 }
 
 /* The options that simulate; false and a sentence if the value is none. */
@@ -665,7 +691,7 @@ main(int argc, char **argv)
 		return complain(e.text, 2);
 	if (check)
 		return check_config(&w);
-	if (log_open(w.conf->log.to, w.conf->log.level, &e)) {
+	if (open_log(&w, &e)) {
 		config_free(w.conf);
 		return complain(e.text, 1);
 	}

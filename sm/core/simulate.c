@@ -32,8 +32,7 @@ read_script(struct sim *sim, const char *path, struct error *e)
 }
 
 struct simulate *
-simulate_new(struct loop *l, const struct simulate_options *o,
-	     void (*log)(void *arg, const char *line), void *arg, struct error *e)
+simulate_new(struct loop *l, const struct simulate_options *o, struct error *e)
 {
 	struct model_options mo = { .seed = o->seed, .instant = !loop_is_virtual(l) };
 	struct generate_options recipe = { .seed = o->seed };
@@ -43,7 +42,9 @@ simulate_new(struct loop *l, const struct simulate_options *o,
 
 	if (generate_or_read(&net, o->fabric, &recipe, e) < 0 || sim_new(&sim, l, net, &mo, e) < 0)
 		return NULL;
-	sim_log(sim, log, arg);
+	sim_log(sim, o->log, o->arg);
+	sim->host.quit = o->quit;
+	sim->host.quit_arg = o->arg;
 	if (o->script && read_script(sim, o->script, e) < 0) {
 		sim_free(sim);
 		return NULL;

@@ -16,13 +16,15 @@ struct simulate_options {
 	const char *fabric;	/* a file as ibnetdiscover prints it, "-", or a recipe (ft3:8) */
 	const char *script;	/* timed commands (weftsim(1)), or NULL */
 	uint64_t seed;		/* of all that is left to chance */
+	void (*log)(void *arg, const char *line);	/* gets the lines of its event log, or
+							 * NULL */
+	void (*quit)(void *arg);	/* the script says that it is over */
+	void *arg;		/* of both */
 };
 
-/* Make the fabric and start its script. `log` gets the lines of its event log; it may be NULL. NULL
- * and a sentence on error. */
+/* Make the fabric and start its script. NULL and a sentence on error. */
 struct simulate *
-simulate_new(struct loop *l, const struct simulate_options *o,
-	     void (*log)(void *arg, const char *line), void *arg, struct error *e);
+simulate_new(struct loop *l, const struct simulate_options *o, struct error *e);
 /* Its ports are closed before. NULL is allowed. */
 void
 simulate_free(struct simulate *s);

@@ -52,6 +52,16 @@ def test_sim_virtual():
         last = re.findall(r"routed: .*? (\d+) links", first)
         need(last and last[-1] == "48", "the last routing is not of all 48 links: %s" % last)
         need("A0_0 reboots" in first and "link-down: " in first, "faults are not told of")
+        need(not weftd(tmp, *argv).stderr, "events come twice, for the log has them too")
+        with open(os.path.join(tmp, "script"), "a", encoding="utf-8") as f:
+            f.write("at 12s quit\n")
+        lines = weftd(tmp, *argv).stdout.splitlines()
+        need(lines[-1].startswith("12.") and lines[-1].endswith("quit"),
+             "after a script's quit: %s" % lines[-1])
+        with open(os.path.join(tmp, "script"), "w", encoding="utf-8") as f:
+            f.write("at 1s quit\n")
+        need("ending" in weftd(tmp, "--sim", "ft3:4", "--sim-script", "script").stderr,
+             "quit does not end what runs in real time")
 
 
 def test_sim_refused():
