@@ -2,10 +2,11 @@
 /*
  * Programming: plan minus shadow, in a safe order.
  *
- * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already the
- * tables of new switches, and then the links between switches that have tables, so that no table
- * leads into a link that is not ACTIVE; where old and new tables do not mix, the sets of rows that
- * the planner made (if these drop entries, the packet lifetime is waited out); then all that
+ * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already what
+ * the planner wants dropped first, while links that come are still down, for old entries may lead
+ * into them; the tables of new switches, and then the links between switches that have tables, so
+ * that no table leads into a link that is not ACTIVE; where old and new tables do not mix, the
+ * further sets of rows that the planner made (or the packet lifetime is waited out); then all that
  * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
  * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
  * request at a time from its cursors, so blocks go out across all switches in turn.
@@ -255,6 +256,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return config_next(s, d, r, port);
 	case PUSH_LINKS_UP:
 		return activate_next(s, d, r, port);
+	case PUSH_DROP:
 	case PUSH_STAGE:
 		return push_table_next(s, d, r);
 	case PUSH_CONFIG:
@@ -516,12 +518,18 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 /*
  * Steps.
  */
-/* A link between switches that forward already. */
+/* A link between switches that forward already, and one that the plan counts with. One that it
+ * does not, for it could not be brought up before, was in no proof: old entries may lead into it,
+ * so it waits for the new tables. */
 static bool
-comes_first(const struct live_port *p)
+comes_first(const struct subnet *s, const struct live_port *p)
 {
+	const struct fabric *f = s->push.plan->fabric;
+	uint32_t node = p->device->fabric_node;
+
 	return p->peer && p->device->lft_trusted && p->peer->lft_trusted &&
-	       p->info.state < PORT_ACTIVE && push_port_counts(p);
+	       p->info.state < PORT_ACTIVE && push_port_counts(p) && node != FABRIC_NONE &&
+	       fabric_port_at(f, node, p->number)->peer != FABRIC_NONE;
 }
 
 static void
@@ -537,7 +545,7 @@ start_config(struct subnet *s, struct device *d)
 		if (!is_switch && p->peer && push_pkeys_differ(p))
 			bits_set(&d->pkey_set, n);
 		/* What was refused a moment ago is not asked for again in this push. */
-		if (s->push.live && p->flags & LIVE_PORT_REFUSED && comes_first(p))
+		if (s->push.live && p->flags & LIVE_PORT_REFUSED && comes_first(s, p))
 			continue;
 		if ((is_switch && !n) || push_port_counts(p))
 			bits_set(&d->config, n);
@@ -551,7 +559,7 @@ start_links(const struct subnet *s, struct device *d)
 	struct bits256 *bits = s->push.step == PUSH_LINKS ? &d->config : &d->activate;
 
 	for (unsigned n = 1; n <= d->info.num_ports; n++)
-		if (comes_first(&d->ports[n]))
+		if (comes_first(s, &d->ports[n]))
 			bits_set(bits, n);
 	return !bits_empty(bits);
 }
@@ -595,6 +603,7 @@ start_device(struct subnet *s, struct device *d)
 		if (!start_links(s, d))
 			return;
 		break;
+	case PUSH_DROP:
 	case PUSH_STAGE:
 		push_table_start(s, d);
 		if (!d->lft_pending)
@@ -703,19 +712,32 @@ push_end(struct subnet *s)
 	s->push.step = PUSH_DONE;
 	if (s->push.sets)
 		note_cables(s);
-	push_verify_tables(s);
-	verify_ports(s);
+	if (!s->push.cut) {
+		push_verify_tables(s);
+		verify_ports(s);
+	}
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;
 	subnet_push_done(s);
 }
 
+/* What comes before the plan itself, from this step on. */
+static enum push_step
+skip_stages(const struct subnet *s, enum push_step step)
+{
+	const struct plan_stages *st = s->push.stages;
+
+	if (step == PUSH_DROP && !(st && st->drops))
+		step = PUSH_NEW;
+	if (step == PUSH_STAGE && (!st || s->push.stage == st->len))
+		step = st && st->drain ? PUSH_DRAIN_WAIT : PUSH_CONFIG;
+	return step;
+}
+
 static void
 push_step_start(struct subnet *s, enum push_step step)
 {
-	if (step == PUSH_STAGE && !s->push.stages)
-		step = PUSH_CONFIG;
-	s->push.step = step;
+	s->push.step = step = skip_stages(s, step);
 	if (step == PUSH_DRAIN_WAIT) {
 		loop_timer_set(s->drain_timer, packet_lifetime(s));
 		return;
@@ -726,13 +748,33 @@ push_step_start(struct subnet *s, enum push_step step)
 		push_idle(s);
 }
 
+/* Somebody was not heard of any more: what it holds now is not known, so that what follows is not
+ * proved either. */
+static bool
+stage_failed(const struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (d->push_failed && push_table_is_staged(s, d))
+			return true;
+	}
+	return false;
+}
+
 static void
 stage_ended(struct subnet *s)
 {
-	if (++s->push.stage < s->push.stages->len)
-		push_step_start(s, PUSH_STAGE);
-	else
-		push_step_start(s, s->push.stages->drain ? PUSH_DRAIN_WAIT : PUSH_CONFIG);
+	bool dropped = s->push.step == PUSH_DROP;
+
+	if (stage_failed(s)) {
+		s->push.cut = true;
+		s->push.failed_tables++;
+		push_end(s);
+		return;
+	}
+	s->push.stage++;
+	push_step_start(s, dropped ? PUSH_NEW : PUSH_STAGE);
 }
 
 void
@@ -744,7 +786,7 @@ push_idle(struct subnet *s)
 		subnet_push_done(s);
 		break;
 	case PUSH_OWN_PORT:
-		push_step_start(s, s->push.live ? PUSH_NEW : PUSH_STAGE);
+		push_step_start(s, s->push.live ? PUSH_DROP : PUSH_STAGE);
 		break;
 	case PUSH_NEW:
 		push_step_start(s, PUSH_LINKS);
@@ -755,6 +797,7 @@ push_idle(struct subnet *s)
 	case PUSH_LINKS_UP:
 		push_step_start(s, PUSH_STAGE);
 		break;
+	case PUSH_DROP:
 	case PUSH_STAGE:
 		stage_ended(s);
 		break;

@@ -23,6 +23,9 @@ push_table_next(struct subnet *s, struct device *d, struct transact_request *r);
 /* An answer to a block, read or set. */
 void
 push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+/* The present set has a row for it. */
+bool
+push_table_is_staged(const struct subnet *s, const struct device *d);
 /* Take the row over when all of its blocks are answered. */
 void
 push_table_settled(struct subnet *s, struct device *d);

@@ -25,10 +25,16 @@ row_goal(const struct subnet *s, const struct device *d)
 	if (s->push.plan->fixed[sw])
 		return NULL;
 	/* A switch that was new holds all of its table already. */
-	if (s->push.step == PUSH_STAGE)
+	if (s->push.step == PUSH_STAGE || s->push.step == PUSH_DROP)
 		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
 		       s->push.stages->rows[s->push.stage][sw];
 	return s->push.plan->rows[sw];
+}
+
+bool
+push_table_is_staged(const struct subnet *s, const struct device *d)
+{
+	return row_goal(s, d) != NULL;
 }
 
 static bool
@@ -260,11 +266,12 @@ push_shadow_plan(struct subnet *s, const struct fabric *f)
 		uint32_t node = fabric_node_by_guid(f, d->guid);
 		uint32_t sw = node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
 
-		if (sw == FABRIC_NONE || !d->lft)
+		/* What is not certain is written first, in PUSH_NEW. */
+		if (sw == FABRIC_NONE || !d->lft || !(d->lft_trusted || d->silent))
 			continue;
 		p->rows[sw] = plan_row_ref(d->lft);
 		p->fixed[sw] = d->silent;
-		any |= d->lft_trusted || d->silent;
+		any = true;
 	}
 	if (any)
 		return p;

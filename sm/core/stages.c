@@ -39,13 +39,15 @@ struct transition {
 	const struct fabric *f;		/* links as they are, whatever routing makes of them */
 	uint32_t n;			/* switches */
 	uint16_t top;			/* highest LID */
+	uint16_t last;			/* highest that some old table may have an entry for */
 	struct plan_row **old;		/* by switch: what it holds; the new row if that is not
 					 * known or does not change */
 	struct plan_row *const *new;	/* by switch */
 	uint32_t *changed;		/* switches whose rows change */
 	uint32_t nchanged;		/* how many */
 	uint32_t *to;			/* by port index: switch behind, FABRIC_NONE */
-	bool reranked;			/* links lead up that led down, or the other way round */
+	bool ranked;			/* links lead up as they did before, all or nearly all */
+	bool reranked;			/* some lead up that led down, or the other way round */
 };
 
 /*
@@ -106,12 +108,16 @@ transition_init(struct transition *t, struct plan_job *j)
 		.changed = mem_array(f->nswitches, sizeof(uint32_t)),
 		.to = mem_array(f->nports, sizeof(uint32_t)),
 	};
+	t->last = t->top;
 	for (uint32_t sw = 0; sw < t->n; sw++) {
 		bool changes = row_changes(j, sw);
 
 		t->old[sw] = changes ? j->shadow->rows[sw] : t->new[sw];
-		if (changes)
-			t->changed[t->nchanged++] = sw;
+		if (!changes)
+			continue;
+		t->changed[t->nchanged++] = sw;
+		if (t->old[sw]->len > t->last)
+			t->last = (uint16_t)(t->old[sw]->len - 1);
 	}
 	memset(t->to, 0xff, f->nports * sizeof(*t->to));
 	for (uint32_t sw = 0; sw < t->n; sw++)
@@ -137,18 +143,18 @@ behind(const struct transition *t, uint32_t sw, uint8_t out)
 	return out <= n->nports ? t->to[n->first_port + out] : FABRIC_NONE;
 }
 
-/* The next LID, from `lid` on, for which the tables of a switch differ; above top: none. */
+/* The next LID, from `lid` on, for which the tables of a switch differ; above last: none. */
 static uint32_t
 next_change(const struct transition *t, uint32_t sw, uint32_t lid)
 {
 	const struct plan_row *old = t->old[sw], *new = t->new[sw];
 
-	for (; lid <= t->top; lid++) {
+	for (; lid <= t->last; lid++) {
 		if (lid % LFT_BLOCK_LEN == 0)
 			while (lid + LFT_BLOCK_LEN <= old->len && lid + LFT_BLOCK_LEN <= new->len &&
 			       !memcmp(old->port + lid, new->port + lid, LFT_BLOCK_LEN))
 				lid += LFT_BLOCK_LEN;
-		if (lid <= t->top && plan_row_port(old, lid) != plan_row_port(new, lid))
+		if (lid <= t->last && plan_row_port(old, lid) != plan_row_port(new, lid))
 			return lid;
 	}
 	return lid;
@@ -212,7 +218,7 @@ drop(struct transition *t, uint32_t sw, uint32_t lid)
 	if (plan_row_port(t->old[sw], lid) == plan_row_port(t->new[sw], lid))
 		return;
 	if (!*row)
-		*row = row_copy(t->old[sw], t->top);
+		*row = row_copy(t->old[sw], t->last);
 	(*row)->port[lid] = LFT_NO_PORT;
 }
 
@@ -280,8 +286,8 @@ old_ranks(const struct transition *t)
 }
 
 /* The links of both plans' ranks lead up at the same ends, but for a few. */
-static bool
-ranks_alike(struct transition *t)
+static void
+compare_ranks(struct transition *t)
 {
 	uint16_t *rank = t->j->plan->ranks ? old_ranks(t) : NULL;
 	uint32_t others = 0;
@@ -295,9 +301,9 @@ ranks_alike(struct transition *t)
 				  up != leads_up(t, sw, to);
 		}
 	}
-	t->reranked = others > 0;
+	t->reranked = !rank || others > 0;
+	t->ranked = rank && others * TURNED_PART <= t->f->nedges;
 	mem_free(rank);
-	return rank && others * TURNED_PART <= t->f->nedges;
 }
 
 /* True if what is left of the old tables mixes with the new ones. */
@@ -308,11 +314,11 @@ drop_turns(struct transition *t)
 	struct plan_row **left;
 	bool mixes, any = false;
 
-	if (!ranks_alike(t))
+	if (!t->ranked)
 		return false;
 	t->j->stages = stages_new(t->n, 1);
 	for (uint32_t i = 0; i < t->nchanged; i++)
-		for (uint32_t sw = t->changed[i], lid = next_change(t, sw, 1); lid <= t->top;
+		for (uint32_t sw = t->changed[i], lid = next_change(t, sw, 1); lid <= t->last;
 		     lid = next_change(t, sw, lid + 1))
 			drop_around(t, sw, lid);
 	left = rows_after(t, 0);
@@ -320,6 +326,7 @@ drop_turns(struct transition *t)
 	mem_free(left);
 	for (uint32_t sw = 0; sw < t->n && mixes && !any; sw++)
 		any = t->j->stages->rows[0][sw] != NULL;
+	t->j->stages->drops = true;
 	if (!any) {
 		plan_stages_free(t->j->stages);
 		t->j->stages = NULL;
@@ -578,25 +585,85 @@ static void
 drain(struct transition *t)
 {
 	t->j->stages = stages_new(t->n, 1);
-	t->j->stages->drain = true;
+	t->j->stages->drops = t->j->stages->drain = true;
 	for (uint32_t i = 0; i < t->nchanged; i++) {
 		uint32_t sw = t->changed[i];
-		struct plan_row *row = row_copy(t->old[sw], t->top);
+		struct plan_row *row = row_copy(t->old[sw], t->last);
 
-		for (uint32_t lid = next_change(t, sw, 1); lid <= t->top;
+		for (uint32_t lid = next_change(t, sw, 1); lid <= t->last;
 		     lid = next_change(t, sw, lid + 1))
 			row->port[lid] = LFT_NO_PORT;
 		t->j->stages->rows[0][sw] = row;
 	}
 }
 
+/*
+ * LIDs that nobody has any more. Packets to them go on by the old tables until these are changed,
+ * and are in none of the proofs above. Where the order of switches stays they do no harm; else
+ * their entries are dropped before anything else. Returns such rows, which take the place of the
+ * old ones; NULL if there are none.
+ */
+static struct plan_row **
+drop_gone(struct transition *t)
+{
+	const struct plan_lids *l = t->j->plan->lids;
+	struct plan_row **rows = mem_array(t->n, sizeof(struct plan_row *));
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->nchanged && t->reranked; i++) {
+		uint32_t sw = t->changed[i];
+
+		for (uint32_t lid = next_change(t, sw, 1); lid <= t->last;
+		     lid = next_change(t, sw, lid + 1)) {
+			if (lid <= t->top && l->dest[lid].port != FABRIC_NONE)
+				continue;
+			if (!rows[sw])
+				rows[sw] = row_copy(t->old[sw], t->last);
+			rows[sw]->port[lid] = LFT_NO_PORT;
+		}
+		if (rows[sw])
+			t->old[sw] = rows[sw];
+		any |= rows[sw] != NULL;
+	}
+	if (any)
+		return rows;
+	mem_free(rows);
+	return NULL;
+}
+
+/* These rows come before all others. */
+static void
+put_first(struct transition *t, struct plan_row **rows)
+{
+	struct plan_stages *st = t->j->stages;
+
+	if (st && st->drops) {
+		for (uint32_t sw = 0; sw < t->n; sw++) {
+			if (!st->rows[0][sw])
+				st->rows[0][sw] = plan_row_ref(rows[sw]);
+			plan_row_unref(rows[sw]);
+		}
+		mem_free(rows);
+		return;
+	}
+	if (!st)
+		t->j->stages = st = stages_new(t->n, 0);
+	memmove(st->rows + 1, st->rows, st->len * sizeof(st->rows[0]));
+	st->rows[0] = rows;
+	st->len++;
+	st->drops = true;
+}
+
 void
 stages_make(struct plan_job *j)
 {
+	struct plan_row **gone;
 	struct plan_check report;
 	struct transition t;
 
 	transition_init(&t, j);
+	compare_ranks(&t);
+	gone = drop_gone(&t);
 	if (!t.nchanged) {
 		/* Only tables that are not known change: nothing passes there. */
 	} else if (drop_turns(&t) || mix(&t, t.old, &report)) {
@@ -606,5 +673,7 @@ stages_make(struct plan_job *j)
 		if (!by_levels(&t))
 			drain(&t);
 	}
+	if (gone)
+		put_first(&t, gone);
 	transition_end(&t);
 }

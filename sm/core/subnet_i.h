@@ -112,6 +112,7 @@ enum push_field {
 enum push_step {
 	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */
 	PUSH_OWN_PORT,		/* our own LID first */
+	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
 	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
 	PUSH_LINKS,		/* and links between switches that have tables: fields, ARMED */
 	PUSH_LINKS_UP,		/* and ACTIVE, before any table leads packets there */
@@ -127,9 +128,12 @@ enum push_step {
 #define STAGES_MAX 16
 struct plan_stages {
 	unsigned len;			/* sets */
-	bool drain;			/* the only set drops what changes */
+	bool drops;			/* the first set only drops: it needs nothing but the
+					 * switches that it is for, and is for links too that are
+					 * yet to come up */
+	bool drain;			/* it drops what changes, and is the only one */
 	uint32_t nswitches;		/* length of each set */
-	struct plan_row **rows[STAGES_MAX];	/* by switch; NULL: it stays as it is */
+	struct plan_row **rows[STAGES_MAX + 1];	/* by switch; NULL: it stays as it is */
 };
 
 struct push {
@@ -138,6 +142,7 @@ struct push {
 	struct plan_stages *stages;	/* owned; NULL: none is needed */
 	unsigned stage;			/* the set that is being written */
 	bool live;			/* some switch forwarded already when the push began */
+	bool cut;			/* a set did not get through: the rest is left for later */
 	monotime started;
 	uint32_t blocks;		/* LFT blocks written */
 	uint32_t entries;		/* LFT entries that changed, against what was known */

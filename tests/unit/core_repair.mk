@@ -10,3 +10,6 @@ test_core_drain_extra := -lcmocka
 unit_tests += test_core_ghosts
 test_core_ghosts_libs := $(core_bed_libs)
 test_core_ghosts_extra := -lcmocka
+unit_tests += test_core_union
+test_core_union_libs := $(core_bed_libs)
+test_core_union_extra := -lcmocka
