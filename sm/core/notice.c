@@ -63,6 +63,7 @@ trap_link_state(struct subnet *s, const struct notice *n)
 	if (!d) {
 		log_limited(&s->limit_trap, LOG_L_NOTICE,
 			    "trap 128 from LID %u, which is nobody's: a light sweep follows", lid);
+		s->told = true;
 		subnet_want_sweep(s, SWEEP_LIGHT);
 		return;
 	}
@@ -83,6 +84,7 @@ trap_capability(struct subnet *s, const struct notice *n)
 	if (!d) {
 		log_limited(&s->limit_trap, LOG_L_NOTICE,
 			    "trap 144 from LID %u, which is nobody's: a light sweep follows", lid);
+		s->told = true;
 		subnet_want_sweep(s, SWEEP_LIGHT);
 		return;
 	}

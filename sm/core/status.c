@@ -167,8 +167,8 @@ change_pending(const struct subnet *s)
 		return !look || s->push.sets;
 	if (s->stage == SUBNET_ROUTE)
 		return !look && !s->reroute.done;
-	return s->dirty.len || (s->want_route && !look) ||
-	       (s->stage == SUBNET_SWEEP && s->sweep.changed);
+	return s->told || s->dirty.len || (s->want_route && !look) ||
+	       (s->stage == SUBNET_SWEEP && (s->sweep.changed || s->sweep.told));
 }
 
 static const char *

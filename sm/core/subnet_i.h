@@ -56,6 +56,7 @@ struct sweep {
 	unsigned rounds;		/* suspects are being asked over other paths: how often */
 	uint64_t round_answers;		/* answers seen when the last round began */
 	bool changed;			/* the model differs from the snapshot */
+	bool told;			/* it looks at what was told of unasked */
 	bool curtailed;			/* a light sweep asks nobody any more who is not known to
 					 * have changed */
 	struct sweep_level level[SWEEP_LEVELS];
@@ -235,6 +236,7 @@ struct subnet {
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */
 	unsigned looks_put_off;		/* times in a row that a look at everybody gave way */
+	bool told;			/* of a change somewhere: a sweep has to look for it */
 	bool forced;			/* an administrator asked for the present look round */
 	bool want_tables;		/* the next heavy sweep reads all tables back */
 	bool want_route;		/* routing must run even if nothing has changed */

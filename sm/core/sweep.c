@@ -538,6 +538,8 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->open_level = w->last_level = 0;
 	w->answers = w->tick_answers = 0;
 	w->changed = w->curtailed = false;
+	w->told = s->told || s->dirty.len;
+	s->told = false;
 	w->rounds = 0;
 	s->npeers = kind == SWEEP_HEAVY ? 0 : s->npeers;
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)

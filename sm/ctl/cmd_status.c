@@ -3,14 +3,17 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "sm/base/mem.h"
 #include "sm/base/version.h"
 #include "sm/ctl/find.h"
 
 /*
  * status and wait: what each subnet says of itself, with the proof of its published plan; and the
- * same question asked again until every subnet is up.
+ * same question asked again until every subnet is up, and stays so for a moment: what has happened
+ * just now has not been told of yet.
  */
 #define WAIT_INTERVAL MSEC(50)
+#define WAIT_QUIET MSEC(100)
 #define WAIT_MAX (7u * 24 * 3600)	/* seconds */
 #define PLACE_SIZE 600
 
@@ -203,23 +206,32 @@ static void
 wait_look(struct ctl_req *r)
 {
 	uint64_t timeout = req_number(r, "timeout_ms", UINT64_MAX);
+	monotime now = loop_now(r->loop), *since = r->state;
+	bool over = timeout != UINT64_MAX && now - r->started >= MSEC(timeout);
 	char place[PLACE_SIZE];
 	struct json *j;
 
 	what_is_missing(r, place);
-	if (!place[0]) {
+	if (place[0]) {
+		*since = now;
+		if (over)
+			req_fail(r, EXIT_TIMEOUT, "%s", place);
+	} else if (over || now - *since >= WAIT_QUIET) {
 		j = req_begin(r);
 		jw_bool(j, "up", true);
-		jw_real(j, "waited_ms", (double)(loop_now(r->loop) - r->started) / 1e6);
+		jw_real(j, "waited_ms", (double)(now - r->started) / 1e6);
 		req_end(r);
-	} else if (timeout != UINT64_MAX && loop_now(r->loop) - r->started >= MSEC(timeout)) {
-		req_fail(r, EXIT_TIMEOUT, "%s", place);
 	}
 }
 
 static void
 wait_up(struct ctl_req *r)
 {
+	monotime *since = mem_alloc(sizeof(*since));
+
+	*since = loop_now(r->loop);
+	r->state = since;
+	r->state_free = mem_free;
 	wait_look(r);
 	if (!r->answered)
 		req_poll(r, wait_look, WAIT_INTERVAL);

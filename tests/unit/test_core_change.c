@@ -209,6 +209,41 @@ cable_by_trap(void **state)
 	end(sm, t);
 }
 
+/* From the trap until the tables are in, the subnet is not up to those who wait for it. */
+static void
+not_up_meanwhile(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", &t);
+	unsigned looks = 0;
+	struct subnet_status st;
+
+	(void)state;
+	cable(sm->bed, "L1_0", "A1_1", false);
+	while (sm->s->plan->fabric->nlinks == 48 && looks < 100000) {
+		bed_wait(sm->bed, USEC(20));
+		if (!tap_count(t, MAD_TRAP_REPRESS, ATTR_NOTICE) ||
+		    sm->s->plan->fabric->nlinks != 48)
+			continue;
+		subnet_status(sm->s, &st);
+		assert_false(st.up);
+		looks++;
+	}
+	assert_int_equal(sm->s->plan->fabric->nlinks, 47);
+	assert_true(looks > 10);
+	settle(sm);
+	subnet_status(sm->s, &st);
+	assert_true(st.up);
+	/* A look that is due says nothing of a change. */
+	subnet_want_sweep(sm->s, SWEEP_LIGHT);
+	for (looks = 0; sm->s->stage != SUBNET_SWEEP && looks < 1000; looks++)
+		bed_wait(sm->bed, USEC(20));
+	assert_int_equal(sm->s->stage, SUBNET_SWEEP);
+	subnet_status(sm->s, &st);
+	assert_true(st.up);
+	end(sm, t);
+}
+
 static void
 cable_by_light_sweep(void **state)
 {
@@ -743,6 +778,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(restart_mends),
 		cmocka_unit_test(idle_light_sweep),
 		cmocka_unit_test(cable_by_trap),
+		cmocka_unit_test(not_up_meanwhile),
 		cmocka_unit_test(cable_by_light_sweep),
 		cmocka_unit_test(one_repair),
 		cmocka_unit_test(host_goes_and_returns),

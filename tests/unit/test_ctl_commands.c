@@ -152,6 +152,11 @@ test_wait(void **state)
 
 	(void)state;
 	assert_true(json_is_true(at(json, "data.up")));
+	/* It stays so for a moment, unless there is no time. */
+	assert_true(json_number_value(at(json, "data.waited_ms")) >= 100);
+	json_decref(json);
+	json = ask("{\"command\":\"wait\",\"args\":{\"timeout_ms\":0}}");
+	assert_true(json_is_true(at(json, "data.up")));
 	json_decref(json);
 	h.up = false;
 	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
