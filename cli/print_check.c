@@ -81,6 +81,33 @@ check_histogram(const json_t *d)
 	}
 }
 
+/* Above this a ratio is told of. */
+#define WORSE 1.005
+
+/* Why the worst link is as loaded as it is, a line each: the number, and what it asks for. */
+static void
+check_causes(const json_t *d)
+{
+	double design = field_real(d, "by_design"), routing = field_real(d, "by_routing");
+
+	if (design > WORSE)
+		emit(stdout, "cabling  %.2f to 1: hosts can send %.2f times what the cables above "
+		     "them carry, as it was built\n", design, design);
+	else
+		emit(stdout, "cabling  1 to 1: full bandwidth, as it was built\n");
+	if (field_real(d, "by_faults") > WORSE)
+		emit(stdout, "faults   %.2f times worse where most cables are lost: mend them "
+		     "(weft show links --down)\n", field_real(d, "by_faults"));
+	if (field_real(d, "by_drains") > WORSE)
+		emit(stdout, "drains   %.2f times worse where most cables are drained: "
+		     "weft undrain when they are seen to\n", field_real(d, "by_drains"));
+	if (routing > WORSE)
+		emit(stdout, "routing  the worst link of a shift is loaded %.2f times the least "
+		     "that is possible; 1 is best\n", routing);
+	else
+		emit(stdout, "routing  no routing could load the worst link of a shift less\n");
+}
+
 static void
 check_quality(const json_t *d)
 {
@@ -96,9 +123,7 @@ check_quality(const json_t *d)
 	     "effective bisection bandwidth %.1f %%\n",
 	     N(d, "a2a"), field_real(d, "ebb") * 100);
 	if (json_is_number(json_object_get(d, "by_design")))
-		emit(stdout, "causes   %.2f to 1 by design, %.2f times that by faults, "
-		     "%.2f times the least possible by routing\n", field_real(d, "by_design"),
-		     field_real(d, "by_faults"), field_real(d, "by_routing"));
+		check_causes(d);
 	check_levels(json_object_get(d, "levels"));
 	check_histogram(d);
 }

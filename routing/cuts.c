@@ -19,7 +19,8 @@
 struct part {
 	double demand;		/* rates of its hosts' links */
 	double up;		/* rates of its links up */
-	double nominal;		/* the same, with those that are lost */
+	double drained;		/* the same of drained ones; as lost ones they count as fast */
+	double nominal;		/* of all that there are, drained and lost ones too */
 	uint32_t hosts;		/* how many */
 };
 
@@ -130,6 +131,26 @@ add_links(const struct cuts *c)
 		}
 }
 
+/* Drained cables, by the end below the cut. */
+static void
+add_drained(const struct cuts *c)
+{
+	const struct fabric *f = c->f;
+
+	for (uint32_t i = 0; i < f->nports; i++) {
+		uint32_t end = f->ports[i].flags & FABRIC_PORT_DRAINED ? fabric_cable_end(f, i) :
+			       FABRIC_NONE;
+		struct part *p;
+
+		if (end == FABRIC_NONE)
+			continue;
+		p = crossed(c, c->vertex[f->nodes[f->ports[i].node].sw],
+			    c->vertex[f->nodes[f->ports[end].node].sw]);
+		if (p)
+			p->drained += c->fastest;
+	}
+}
+
 static void
 add_hosts(struct cuts *c)
 {
@@ -154,9 +175,9 @@ raise(double *most, double value)
 }
 
 /* The worst part at one cut; *flows: the least load of the worst link that any routing of flows of
- * a full rate has; *worse: by how much lost cables make it worse. */
+ * a full rate has. */
 static void
-judge_cut(const struct cuts *c, struct quality_level *l, double *flows, double *worse)
+judge_cut(const struct cuts *c, struct quality_level *l, struct quality_report *r, double *flows)
 {
 	for (uint32_t v = 0; v < c->whole->nswitches; v++) {
 		const struct part *p = &c->parts[v];
@@ -167,7 +188,8 @@ judge_cut(const struct cuts *c, struct quality_level *l, double *flows, double *
 			continue;
 		raise(&l->now, rate / p->up);
 		raise(&l->design, rate / p->nominal);
-		raise(worse, p->nominal / p->up);
+		raise(&r->by_faults, p->nominal / (p->up + p->drained));
+		raise(&r->by_drains, (p->up + p->drained) / p->up);
 		raise(flows, (p->hosts < others ? p->hosts : others) * c->fastest / p->up);
 	}
 }
@@ -179,12 +201,13 @@ cuts_measure(struct cuts *c, struct quality_report *r)
 
 	if (r->nlevels < 2)
 		return;
-	r->by_design = r->by_faults = 1;
+	r->by_design = r->by_faults = r->by_drains = 1;
 	for (c->cut = 0; c->cut + 1 < r->nlevels; c->cut++) {
 		find_parts(c);
 		add_links(c);
+		add_drained(c);
 		add_hosts(c);
-		judge_cut(c, &r->level[c->cut], &flows, &r->by_faults);
+		judge_cut(c, &r->level[c->cut], r, &flows);
 		raise(&r->by_design, r->level[c->cut].design);
 	}
 	r->by_routing = r->shift_rated / ceil(flows - 1e-9);

@@ -65,11 +65,13 @@ struct quality_report {
 	uint32_t histogram[QUALITY_BINS];	/* links by uniform load: [0, 0.25), [0.25, 0.5) ..,
 						 * the last with all above; unused ones left out */
 	/* What the worst load of a shift is made of: the worst `design` of a level, at least 1; how
-	 * much worse lost cables make a cut, at least 1; and the rated worst load / the least that
+	 * much worse lost cables make a cut, and drained ones beyond that, each at least 1; and the
+	 * rated worst load / the least that
 	 * cuts allow (whole flows): what is left to the routing, 1 is best. All 0 where there are
 	 * no levels to cut, which is no tree. */
 	double by_design;
 	double by_faults;
+	double by_drains;
 	double by_routing;
 };
 

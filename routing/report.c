@@ -46,8 +46,8 @@ put_no_quality(struct json *j)
 {
 	static const char *const keys[] = {
 		"shift_max", "shift_mean", "shifts", "a2a", "rp_median", "ebb", "samples",
-		"shift_rated", "by_design", "by_faults", "by_routing", "all_links", "levels",
-		"histogram",
+		"shift_rated", "by_design", "by_faults", "by_drains", "by_routing", "all_links",
+		"levels", "histogram",
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -135,6 +135,7 @@ report_put_quality(struct json *j, const struct quality_report *q)
 	jw_real(j, "shift_rated", q->shift_rated);
 	put_ratio(j, "by_design", q->by_design);
 	put_ratio(j, "by_faults", q->by_faults);
+	put_ratio(j, "by_drains", q->by_drains);
 	put_ratio(j, "by_routing", q->by_routing);
 	put_links(j, "all_links", &q->links);
 	put_levels(j, q);

@@ -109,7 +109,7 @@ test_slim_tree(void **state)
 
 /* The first `n` cables up of the first leaf, or all of the first spine. */
 static struct fabric *
-lose(const struct fabric *f, bool leaf, unsigned n)
+lose_as(const struct fabric *f, bool leaf, unsigned n, uint8_t flags)
 {
 	bool *cut = mem_array(f->nports, sizeof(*cut));
 	struct fabric *g;
@@ -119,9 +119,41 @@ lose(const struct fabric *f, bool leaf, unsigned n)
 		sw++;
 	for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1] && n > 0; e++, n--)
 		cut[fabric_switch_node(f, sw)->first_port + f->edges[e].out] = true;
-	g = fabric_cut(f, cut, 0, 2);
+	g = fabric_cut(f, cut, flags, 2);
 	mem_free(cut);
 	return g;
+}
+
+static struct fabric *
+lose(const struct fabric *f, bool leaf, unsigned n)
+{
+	return lose_as(f, leaf, n, 0);
+}
+
+/* What is drained is no fault; of what is lost besides, each has its share. */
+static void
+test_drains(void **state)
+{
+	struct fabric *f = help_generate("ft2 6 4 4", true, 5), *g, *h;
+	struct quality_report q;
+
+	(void)state;
+	g = lose_as(f, true, 1, FABRIC_PORT_DRAINED);
+	measure_fabric(g, &q);
+	assert_near(q.level[0].design, 1);
+	assert_near(q.level[0].now, 4.0 / 3);
+	assert_near(q.by_faults, 1);
+	assert_near(q.by_drains, 4.0 / 3);
+	assert_near(q.by_routing, 1);
+	h = lose(g, true, 1);
+	measure_fabric(h, &q);
+	assert_near(q.by_design, 1);
+	assert_near(q.by_faults, 4.0 / 3);
+	assert_near(q.by_drains, 3.0 / 2);
+	assert_near(q.level[0].now, 2);
+	fabric_unref(h);
+	fabric_unref(g);
+	fabric_unref(f);
 }
 
 /* Lost cables and spines count against the design; leaves whose hosts remain do too. */
@@ -138,6 +170,7 @@ test_faults(void **state)
 	assert_near(q.level[0].now, 4.0 / 3);
 	assert_near(q.by_design, 1);
 	assert_near(q.by_faults, 4.0 / 3);
+	assert_near(q.by_drains, 1);
 	assert_int_equal(q.shift_max, 2);	/* 4 flows over 3 links */
 	assert_near(q.by_routing, 1);
 	fabric_unref(g);
@@ -313,7 +346,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_tree), cmocka_unit_test(test_slim_tree),
-		cmocka_unit_test(test_faults), cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_faults), cmocka_unit_test(test_drains),
+		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_random),
 	};
 
