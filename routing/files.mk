@@ -31,6 +31,7 @@ routing_src := \
 	routing/tree.c \
 	routing/tree_cost.c \
 	routing/tree_number.c \
+	routing/tree_order.c \
 	routing/tree_state.c \
 	routing/updn.c \
 	routing/walk.c

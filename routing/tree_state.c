@@ -3,17 +3,15 @@
 #include <string.h>
 #include "routing/levels.h"
 #include "routing/ranks.h"
+#include "routing/tree_order.h"
 #include "sm/base/mem.h"
 
 /*
  * What of the tree is there. A link works if its port has a cable in the snapshot; a silent switch
  * of which no table is known forwards nothing, so its links do not count. The order is the tree's
- * unless the lost cables leave several tops. Mostly that is a root without its cable to where paths
- * between roots go; it is put right below one of its children, which nobody else notices. If that
- * is not possible, further switches are lifted.
+ * unless the lost cables leave several tops: then some links are turned over (tree_order.c), and
+ * where that is not enough further switches are lifted.
  */
-#define SPREAD 3u	/* places for each rank, to have some between */
-#define DEEPEST 80u	/* ranks that can be spread */
 
 /* Vertices and switches are both in order of GUID. */
 static void
@@ -94,91 +92,6 @@ tree_is_uneven(const struct tree *t, const struct tree_state *s, uint32_t v)
 	return false;
 }
 
-/* A switch without a link up. */
-static bool
-is_top(const struct fabric *f, const uint16_t *rank, uint32_t sw)
-{
-	for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
-		if (f->edges[k].to != sw && tree_up(rank, sw, f->edges[k].to))
-			return false;
-	return true;
-}
-
-/* A child of a top that it can be put below: one of its highest neighbours, with a parent of its
- * own that is no such top. FABRIC_NONE: there is none. */
-static uint32_t
-find_child(const struct fabric *f, const uint16_t *rank, const uint8_t *top, uint32_t sw)
-{
-	uint16_t highest = UINT16_MAX;
-
-	for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++)
-		if (rank[f->edges[k].to] < highest)
-			highest = rank[f->edges[k].to];
-	for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
-		uint32_t child = f->edges[k].to;
-
-		for (uint32_t i = f->edge_first[child]; i < f->edge_first[child + 1]; i++)
-			if (rank[child] == highest && !top[f->edges[i].to] &&
-			    rank[f->edges[i].to] < rank[child])
-				return child;
-	}
-	return FABRIC_NONE;
-}
-
-/* Mark all tops but the highest of each connected part; returns how many. */
-static uint32_t
-mark_tops(const struct fabric *f, const uint16_t *rank, uint8_t *top)
-{
-	uint32_t *part = mem_array(f->nswitches, sizeof(*part)), n = 0;
-	uint32_t *main_top = mem_array(f->nswitches, sizeof(*main_top));
-
-	levels_components(f, part);
-	memset(main_top, 0xff, f->nswitches * sizeof(*main_top));
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		uint32_t *best = &main_top[part[sw]];
-
-		top[sw] = is_top(f, rank, sw);
-		if (top[sw] && (*best == FABRIC_NONE || rank[sw] < rank[*best]))
-			*best = sw;
-		n += top[sw];
-	}
-	for (uint32_t sw = 0; sw < f->nswitches; sw++)
-		if (part[sw] == sw) {
-			top[main_top[sw]] = 0;
-			n--;
-		}
-	mem_free(main_top);
-	mem_free(part);
-	return n;
-}
-
-/* Put tops below children of theirs; false if there is nothing to do. */
-static bool
-lower_tops(const struct fabric *f, uint16_t *rank)
-{
-	uint8_t *top = mem_array(f->nswitches, 1);
-	uint16_t *fine = mem_array(f->nswitches, sizeof(*fine));
-	bool any = mark_tops(f, rank, top) > 0, deep = false;
-
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		deep |= rank[sw] > DEEPEST;
-		fine[sw] = (uint16_t)(rank[sw] * SPREAD + SPREAD - 1);
-	}
-	for (uint32_t sw = 0; any && sw < f->nswitches; sw++) {
-		uint32_t child = top[sw] ? find_child(f, rank, top, sw) : FABRIC_NONE;
-
-		if (child == FABRIC_NONE)
-			continue;
-		fine[child] = (uint16_t)(rank[child] * SPREAD);
-		fine[sw] = (uint16_t)(rank[child] * SPREAD + 1);
-	}
-	if (any && !deep)
-		memcpy(rank, fine, f->nswitches * sizeof(*rank));
-	mem_free(top);
-	mem_free(fine);
-	return any && !deep;
-}
-
 /* A switch that is not linked to others is its own top. */
 static int
 find_order(const struct tree *t, const struct fabric *f, struct tree_state *s, struct error *e)
@@ -190,7 +103,7 @@ find_order(const struct tree *t, const struct fabric *f, struct tree_state *s, s
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		r.rank[sw] = t->rank[s->vertex[sw]];
-	lowered = lower_tops(f, r.rank);
+	lowered = tree_order_settle(f, r.rank);
 	rc = ranks_join(&r, &lifted, e);
 	memcpy(s->rank, t->rank, t->n * sizeof(*s->rank));
 	for (uint32_t sw = 0; sw < f->nswitches && (lowered || lifted); sw++)

@@ -39,3 +39,6 @@ test_nominal_extra := -lcmocka
 unit_tests += test_classes
 test_classes_libs := routing fabric conf sim text wire base
 test_classes_extra := -lcmocka
+unit_tests += test_tree_order
+test_tree_order_libs := routing fabric sim text wire base
+test_tree_order_extra := -lcmocka

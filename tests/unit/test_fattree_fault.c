@@ -312,6 +312,118 @@ test_one_cable(void **state)
 	fabric_unref(f);
 }
 
+/* Does the way of old tables from a switch to a LID cross what is lost now? */
+static bool
+way_is_lost(const struct plan *p, const struct tree_fault *t, uint32_t sw, uint32_t lid)
+{
+	for (unsigned hops = 0; hops < PLAN_MAX_HOPS && p->lids->dest[lid].sw != sw; hops++) {
+		uint32_t port = fabric_switch_node(p->fabric, sw)->first_port +
+			plan_row_port(p->rows[sw], lid);
+
+		if (fault_is_lost(t, port))
+			return true;
+		sw = p->fabric->nodes[p->fabric->ports[p->fabric->ports[port].peer].node].sw;
+	}
+	return fault_is_lost(t, p->lids->dest[lid].port);
+}
+
+/* Entries for hosts that moved though their way is whole. */
+static uint32_t
+count_needless(const struct plan *was, const struct plan *p, const struct tree_fault *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
+		uint32_t node = fabric_node_by_guid(was->fabric,
+						    fabric_switch_node(p->fabric, sw)->guid);
+		uint32_t old = was->fabric->nodes[node].sw;
+
+		for (uint32_t lid = 1; lid <= was->lids->top; lid++) {
+			const struct plan_dest *d = &was->lids->dest[lid];
+
+			n += d->port != FABRIC_NONE && d->out &&
+				plan_row_port(was->rows[old], lid) !=
+				plan_row_port(p->rows[sw], lid) && !way_is_lost(was, t, old, lid);
+		}
+	}
+	return n;
+}
+
+/* The switch that is highest in the order among the neighbours of one, or lowest. */
+static uint32_t
+neighbour(const struct plan *p, uint32_t sw, bool lowest)
+{
+	const struct fabric *f = p->fabric;
+	uint32_t found = f->edges[f->edge_first[sw]].to;
+
+	for (uint32_t k = f->edge_first[sw]; k < f->edge_first[sw + 1]; k++) {
+		uint32_t to = f->edges[k].to;
+
+		if (lowest ? p->ranks[to] > p->ranks[found] : p->ranks[to] < p->ranks[found])
+			found = to;
+	}
+	return found;
+}
+
+/* Lose the cables between two switches, or one of them with all it has. */
+static void
+lose(struct tree_fault *t, uint32_t a, uint32_t b)
+{
+	const struct fabric *f = t->whole;
+
+	memset(t->out, 0, f->nports * sizeof(*t->out));
+	memset(t->off, 0, f->nnodes * sizeof(*t->off));
+	if (b == FABRIC_NONE)
+		t->off[f->switches[a]] = true;
+	for (uint32_t k = f->edge_first[a]; k < f->edge_first[a + 1]; k++)
+		if (f->edges[k].to == b)
+			fault_cable(t, fabric_switch_node(f, a)->first_port + f->edges[k].out,
+				    true);
+}
+
+/* What paths between roots go through fails: the leaf that is ranked on top, its cables, its
+ * neighbours and theirs. Entries for hosts move where the way is lost, and nowhere else. */
+static void
+test_top(void **state)
+{
+	struct fabric *f = help_generate("ft3 8", true, 6);
+	struct plan_lids *lids = help_lids(f, 0);
+	struct tree_fault t;
+	struct plan *whole;
+	uint32_t leaf, above, root, mate;
+
+	(void)state;
+	fault_init(&t, f);
+	whole = route(&t, lids, NULL, false);
+	for (leaf = 0; whole->ranks[leaf]; leaf++)
+		;
+	above = neighbour(whole, leaf, true);
+	mate = neighbour(whole, above, true);
+	for (uint32_t k = f->edge_first[above]; whole->ranks[root = f->edges[k].to] != 2; k++)
+		;
+	for (unsigned i = 0; i < 7; i++) {
+		const uint32_t cases[][2] = {
+			{ leaf, above }, { above, root }, { mate, above }, { leaf, FABRIC_NONE },
+			{ above, FABRIC_NONE }, { root, FABRIC_NONE }, { mate, FABRIC_NONE },
+		};
+		struct plan *p, *back;
+
+		lose(&t, cases[i][0], cases[i][1]);
+		p = route(&t, lids, whole, false);
+		assert_int_equal(count_needless(whole, p, &t), 0);
+		assert_anew(&t, lids, p, "ft3 8", i);
+		lose(&t, leaf, leaf);
+		back = route(&t, lids, p, false);
+		assert_int_equal(count_moved(whole, back), 0);
+		plan_unref(p);
+		plan_unref(back);
+	}
+	plan_unref(whole);
+	fault_free(&t);
+	plan_lids_unref(lids);
+	fabric_unref(f);
+}
+
 /* Tables for what is left, when asked for: they stay until nothing is lost. */
 static void
 test_full(void **state)
@@ -355,7 +467,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cables),
 		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_one_cable),
+		cmocka_unit_test(test_top), cmocka_unit_test(test_one_cable),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_sequences),
 	};
