@@ -222,6 +222,13 @@ drop(struct transition *t, uint32_t sw, uint32_t lid)
 	(*row)->port[lid] = LFT_NO_PORT;
 }
 
+/* Nobody has the LID any more. */
+static bool
+is_gone(const struct transition *t, uint32_t lid)
+{
+	return lid > t->top || t->j->plan->lids->dest[lid].port == FABRIC_NONE;
+}
+
 /* Does this entry of a table, old or new, lead up? */
 static bool
 is_up(const struct transition *t, struct plan_row *const *rows, uint32_t sw, uint32_t lid)
@@ -256,10 +263,10 @@ drop_around(struct transition *t, uint32_t sw, uint32_t lid)
 	}
 	if (leads_down(t, sw, will) && is_up(t, t->old, will, lid))
 		drop(t, will, lid);
-	if (!t->reranked)
+	if (!t->reranked && !is_gone(t, lid))
 		return;
-	/* Old ways may turn by what the order is now. */
-	if (leads_down(t, sw, was) && is_up(t, t->old, was, lid))
+	/* Old ways may turn by what the order is now, or by what a port is cabled to now. */
+	if (was == sw || (leads_down(t, sw, was) && is_up(t, t->old, was, lid)))
 		drop(t, sw, lid);
 	if (leads_up(t, sw, was) && comes_from_above(t, sw, lid))
 		drop(t, sw, lid);
@@ -599,14 +606,13 @@ drain(struct transition *t)
 
 /*
  * LIDs that nobody has any more. Packets to them go on by the old tables until these are changed,
- * and are in none of the proofs above. Where the order of switches stays they do no harm; else
- * their entries are dropped before anything else. Returns such rows, which take the place of the
- * old ones; NULL if there are none.
+ * and are in none of the proofs above. Where the order of switches stays drop_around() sees to
+ * those that could do harm; else all their entries are dropped before anything else. Returns such
+ * rows, which take the place of the old ones; NULL if there are none.
  */
 static struct plan_row **
 drop_gone(struct transition *t)
 {
-	const struct plan_lids *l = t->j->plan->lids;
 	struct plan_row **rows = mem_array(t->n, sizeof(struct plan_row *));
 	bool any = false;
 
@@ -615,7 +621,7 @@ drop_gone(struct transition *t)
 
 		for (uint32_t lid = next_change(t, sw, 1); lid <= t->last;
 		     lid = next_change(t, sw, lid + 1)) {
-			if (lid <= t->top && l->dest[lid].port != FABRIC_NONE)
+			if (!is_gone(t, lid))
 				continue;
 			if (!rows[sw])
 				rows[sw] = row_copy(t->old[sw], t->last);
