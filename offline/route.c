@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "offline/offline.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include "routing/classes.h"
 #include "routing/engine.h"
 #include "routing/report.h"
@@ -30,11 +32,23 @@ struct route {
 	double quality_ms;	/* time that measuring took */
 };
 
+/* A recipe such as ft3:4 is no file, but there is a way. */
+static int
+read_topology(struct ibnet **net, const char *path, struct error *e)
+{
+	const char *colon = strchr(path, ':');
+
+	if (colon && isdigit((unsigned char)colon[1]) && access(path, F_OK) && errno == ENOENT)
+		return error_set(e, ERR_NOT_FOUND, "there is no file %.100s; for a fabric by "
+				 "recipe: weftsim generate %.100s | weft route -", path, path);
+	return ibnet_read(net, path, e);
+}
+
 static int
 load(struct route *r, struct error *e)
 {
 	struct ibnet *net;
-	int rc = ibnet_read(&net, r->o->path, e);
+	int rc = read_topology(&net, r->o->path, e);
 
 	if (rc)
 		return rc;

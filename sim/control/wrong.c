@@ -323,7 +323,7 @@ traps(struct wrong *w)
 					  name(w, i), t->number, t->sent);
 }
 
-/* ---- Counters ---- */
+/* ---- Counters: those that grow are wrong now, what others have counted is of the past ---- */
 
 static const char *const errors[] = {
 	"symbol_errors", "link_recoveries", "link_downed", "rcv_errors",
@@ -332,8 +332,14 @@ static const char *const errors[] = {
 	"buffer_overrun_errors", "vl15_dropped", "qp1_dropped", NULL,
 };
 
+static bool
+value_of(const struct wrong *w, uint32_t node, unsigned port, const char *counter, uint64_t *value)
+{
+	return model_counter_get(w->m, node, port, counter, value, NULL) == 0 && *value;
+}
+
 static void
-counters(struct wrong *w)
+counters_of(struct wrong *w, bool growing)
 {
 	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
 		const struct sim_node *n = &w->m->nodes[i];
@@ -342,11 +348,24 @@ counters(struct wrong *w)
 			uint64_t value;
 
 			for (const char *const *c = errors; *c; c++)
-				if (model_counter_get(w->m, i, k, *c, &value, NULL) == 0 && value)
-					wrong_add(w, "%s/%u: %s is %" PRIu64, name(w, i), k, *c,
-						  value);
+				if (model_counter_grows(w->m, i, k, *c) == growing &&
+				    value_of(w, i, k, *c, &value))
+					wrong_add(w, "%s/%u: %s is %" PRIu64 "%s", name(w, i), k,
+						  *c, value, growing ? " and grows" : "");
 		}
 	}
+}
+
+static void
+growing(struct wrong *w)
+{
+	counters_of(w, true);
+}
+
+static void
+counted(struct wrong *w)
+{
+	counters_of(w, false);
 }
 
 /* ---- All ---- */
@@ -357,6 +376,21 @@ run_kind(struct wrong *w, void (*fn)(struct wrong *w), const char *what)
 	wrong_begin(w);
 	fn(w);
 	wrong_end(w, what);
+}
+
+/* Under a heading of their own, if there are any. */
+static void
+wrong_past(struct wrong *w)
+{
+	struct buf past = { 0 }, *out = w->out;
+
+	w->out = &past;
+	run_kind(w, counted, "counters");
+	w->out = out;
+	if (past.len)
+		buf_printf(out, "errors that were counted (errors PORT NAME 0 clears one):\n%s",
+			   past.data);
+	buf_free(&past);
 }
 
 void
@@ -373,9 +407,10 @@ wrong_list(const struct sim *s, struct buf *out, unsigned most)
 	run_kind(&w, pkeys, "ports that are cut off by P_Keys");
 	wrong_routes(&w);
 	run_kind(&w, traps, "traps that wait");
-	run_kind(&w, counters, "counters of errors");
+	run_kind(&w, growing, "counters of errors");
 	if (w.n)
 		buf_printf(out, "%u thing%s wrong\n", w.n, w.n == 1 ? " is" : "s are");
 	else
 		buf_str(out, "nothing is wrong\n");
+	wrong_past(&w);
 }

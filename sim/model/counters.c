@@ -304,3 +304,15 @@ model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *na
 		c->rates[i] = c->rates[--c->nrates];
 	return 0;
 }
+
+bool
+model_counter_grows(struct model *m, uint32_t node, unsigned port, const char *name)
+{
+	int counter = find(m, node, port, name, NULL);
+	const struct counters *c = counter < 0 ? NULL : m->nodes[node].counters;
+
+	for (unsigned i = 0; c && i < c->nrates; i++)
+		if (c->rates[i].port == port && c->rates[i].counter == counter)
+			return true;
+	return false;
+}

@@ -308,6 +308,9 @@ model_counter_add(struct model *m, uint32_t node, unsigned port, const char *nam
 int
 model_counter_rate(struct model *m, uint32_t node, unsigned port, const char *name,
 		   double per_second, struct error *e);
+/* Does it have a rate? False for what there is not. */
+bool
+model_counter_grows(struct model *m, uint32_t node, unsigned port, const char *name);
 /* The names, from 0 on; NULL behind the last. */
 const char *
 model_counter_name(unsigned i);

@@ -12,7 +12,8 @@
 static int
 usage(FILE *out, int status)
 {
-	fprintf(out, "usage: weftsim generate TYPE NUMBERS... [OPTIONS]\n\n"
+	fprintf(out, "usage: weftsim generate TYPE NUMBERS... [OPTIONS]\n"
+		"       weftsim generate TYPE:NUMBER:... [OPTIONS]\n\n"
 		"Print a fabric as ibnetdiscover text. Types:\n%s\n"
 		"  --speed RATE      of every cable, 4xEDR if not given\n"
 		"  --parallel N      N cables for each one between switches\n"
@@ -71,7 +72,7 @@ option(int c, const char *arg, struct generate_options *o)
 	case 'r':
 		if (link_parse(arg, &o->width, &o->speed))
 			return 0;
-		return cmd_complain("--speed takes a rate such as 4xNDR, not", arg);
+		return cmd_complain("--speed takes " LINK_WORDS ", not", arg);
 	case 'p':
 		if (number_parse(arg, 1, 64, &n)) {
 			o->parallel = (unsigned)n;
@@ -120,8 +121,12 @@ cmd_generate(int argc, char **argv)
 	if (optind == argc)
 		return cmd_complain("generate takes a type of fabric; see weftsim generate --help",
 				    NULL);
-	if (generate(&net, argv[optind], (unsigned)(argc - optind) - 1, argv + optind + 1, &o,
-		     &e) < 0)
+	if (optind + 1 == argc && strpbrk(argv[optind], ":,"))
+		rc = generate_words(&net, argv[optind], &o, &e);
+	else
+		rc = generate(&net, argv[optind], (unsigned)(argc - optind) - 1,
+			      argv + optind + 1, &o, &e);
+	if (rc < 0)
 		return cmd_complain(e.text, NULL);
 	rc = print(net);
 	ibnet_free(net);

@@ -70,7 +70,7 @@ stage_option(struct stage_options *o, int c, const char *value, int *rc)
 		return true;
 	case 'r':
 		if (!link_parse(value, &o->recipe.width, &o->recipe.speed))
-			*rc = cmd_complain("--speed takes a rate such as 4xNDR, not", value);
+			*rc = cmd_complain("--speed takes " LINK_WORDS ", not", value);
 		return true;
 	}
 	return false;

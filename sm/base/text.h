@@ -63,6 +63,9 @@ link_speed_name(enum link_speed speed);	/* "NDR", or "?" */
 #define LINK_TEXT_SIZE 12
 const char *
 link_text(char buf[LINK_TEXT_SIZE], enum link_width width, enum link_speed speed); /* "4xNDR" */
+/* What it takes, for messages. */
+#define LINK_WORDS "a width (1x, 2x, 4x, 8x, 12x) and a speed (SDR, DDR, QDR, FDR10, FDR, " \
+		   "EDR, HDR, NDR, XDR) in one word, such as 4xNDR"
 bool
 link_parse(const char *s, enum link_width *width, enum link_speed *speed);	/* "4xNDR" */
 

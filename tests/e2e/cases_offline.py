@@ -198,6 +198,12 @@ def test_offline_route():
         need("proof    passed" in text, text)
         loaded = report("route", net, "--engine", "file", "--file", out, "--lmc", "1")
         need(loaded["ok"] and loaded["shift_max"] == r["shift_max"], "file: %s" % loaded)
+        with open(net, encoding="utf-8") as f:
+            need(" lid 0" in f.read(), "the topology has LIDs of its own")
+        shutil.copy(net, os.path.dirname(out))
+        again = report("check", "--dump", os.path.dirname(out))
+        need(again["ok"] and again["pairs"] == r["pairs"] and "of the tables" in again["note"],
+             "check --dump of a topology without LIDs: %s" % again)
         text, err = offline("route", net, "--engine", "file", "--file", out, "--lmc", "2", status=1)
         need("routing  none" in text and "fewer LIDs" in err, err)
         torus = fabrics.fabric("torus-4-4-4-1", tmp)
@@ -206,9 +212,12 @@ def test_offline_route():
         r = report("route", torus, "--engine", "minhop", "--engine", "updn", "--seed", "7")
         need(r["engine"] == "updn" and "minhop is refused" in r["reason"], "chain: %s" % r)
         for words, says in ((["--engine", "nosuch"], "there is no such engine"),
-                            (["--lfts", os.path.join(tmp, "x", "y")], "cannot write")):
+                            (["--lfts", os.path.join(tmp, "x", "y")], "cannot write"),
+                            (["--names", os.path.join(tmp, "none")], "cannot ")):
             _, err = offline("route", net, *words, status=1)
             need(says in err and err.count("\n") == 1, err)
+        _, err = offline("route", "ft3:4", status=1)
+        need("weftsim generate ft3:4 | weft route -" in err, err)
         bad = os.path.join(tmp, "bad")
         with open(bad, "w", encoding="ascii") as f:
             f.write('Switch 8 "S-1"\n[9] "H-1"[1]\n')

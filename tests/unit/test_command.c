@@ -451,8 +451,15 @@ test_counters(void **state)
 	assert_string_equal(say(d, "counters A/2"), "symbol_errors                8\n"
 			    "rcv_errors                   10\n");
 	has(say(d, "counters A/2 all"), "xmit_wait                    0\n");
-	assert_string_equal(say(d, "wrong"), "A/2: symbol_errors is 8\nA/2: rcv_errors is 10\n"
-			    "2 things are wrong\n");
+	/* What grows is wrong; what grew is past. */
+	assert_string_equal(say(d, "wrong"), "A/2: rcv_errors is 10 and grows\n"
+			    "1 thing is wrong\n"
+			    "errors that were counted (errors PORT NAME 0 clears one):\n"
+			    "A/2: symbol_errors is 8\n");
+	say(d, "errors A/2 rcv_errors 0/s");
+	assert_string_equal(say(d, "wrong"), "nothing is wrong\n"
+			    "errors that were counted (errors PORT NAME 0 clears one):\n"
+			    "A/2: symbol_errors is 8\nA/2: rcv_errors is 10\n");
 }
 
 static void
