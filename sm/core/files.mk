@@ -1,4 +1,5 @@
 core_src := \
+	sm/core/admin.c \
 	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \
@@ -25,4 +26,4 @@ core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd
 weftd_main := sm/core/main.c sm/core/simulate.c
-weftd_libs := ctl core routing port fabric store conf sim text wire base
+weftd_libs := ctl core sa routing port fabric store conf sim text wire base

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What comes unasked: traps of devices (IBA 14.2.5.1 and 13.4.8) and questions of other subnet
- * managers (SMInfo, 14.2.5.13).
+ * managers (SMInfo, 14.2.5.13); what is for the subnet administrator is handed on to it.
  *
  * A trap is answered with TrapRepress in every role that may receive it, then turned into an event
  * and, as master, into the smallest sweep that looks at what it names. Nothing here trusts the
@@ -165,23 +165,31 @@ told_key(const struct subnet *s)
 	return leads ? s->conf->sm_key : 0;
 }
 
-/* What we say of ourselves. Set (handover and the like) is answered as illegal in this state: a
- * master keeps its office, and a standby takes over when the master is gone. */
-static void
-sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
+void
+notice_own_sminfo(const struct subnet *s, struct sminfo *i)
 {
 	static const uint8_t states[] = {
 		[ROLE_WAITING] = SM_NOT_ACTIVE, [ROLE_DISCOVERING] = SM_DISCOVERING,
 		[ROLE_STANDBY] = SM_STANDBY, [ROLE_MASTER] = SM_MASTER,
 	};
-	struct sminfo i = {
+
+	*i = (struct sminfo){
 		.guid = s->port->id.guid,
 		.sm_key = told_key(s),
 		.activity = (uint32_t)transact_counters(s->transact)->sent_total,
 		.priority = (uint8_t)s->conf->priority,
 		.state = states[s->role],
 	};
+}
 
+/* What we say of ourselves. Set (handover and the like) is answered as illegal in this state: a
+ * master keeps its office, and a standby takes over when the master is gone. */
+static void
+sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
+{
+	struct sminfo i;
+
+	notice_own_sminfo(s, &i);
 	if (smp->h.method == MAD_SET)
 		smp->h.status = MAD_STATUS_BAD_FIELD;
 	smp->h.method = MAD_GET_RESP;
@@ -196,6 +204,10 @@ notice_request(void *subnet, const struct port_mad *m)
 	struct smp smp;
 	struct notice n;
 
+	if (port_mad_bytes(m)[1] == MAD_CLASS_SUBN_ADM) {
+		admin_request(s, m);
+		return;
+	}
 	if (smp_decode(&smp, m->mad, sizeof(m->mad))) {
 		s->st.mads_malformed++;
 		return;

@@ -20,6 +20,7 @@
 #include "sm/base/mem.h"
 #include "sm/core/planner.h"
 #include "sm/core/subnet_i.h"
+#include "sm/sa/sa.h"
 #include "sm/text/lfts.h"
 
 #define SETTLE MSEC(2)			/* events of one instant become one sweep */
@@ -727,6 +728,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	sweep_init(s);
 	lids_load(s);
 	office_load(s);
+	s->sa = admin_new(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
@@ -772,6 +774,7 @@ subnet_free(struct subnet *s)
 	topo_free(&s->topo);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
+	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);
 	lfts_free(s->tables);

@@ -206,12 +206,15 @@ struct reroute {
 	bool waiting;		/* for the present stage to end */
 };
 
+struct sa;
+
 struct subnet {
 	struct subnet_env env;
 	const struct config_subnet *conf;
 	struct lfts *tables;		/* saved ones, for engine `file`; NULL */
 	struct port *port;
 	struct transact *transact;
+	struct sa *sa;			/* subnet administrator: answers while we are master */
 	struct topo topo;
 	uint32_t routes_version;	/* topo.path_version that requests under way keep to */
 	struct agent own;		/* asks our own node who it is */
@@ -527,5 +530,16 @@ peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size);
 /* notice.c */
 void
 notice_request(void *subnet, const struct port_mad *m);
+/* What we tell other subnet managers of ourselves. */
+void
+notice_own_sminfo(const struct subnet *s, struct sminfo *i);
+
+/* admin.c */
+/* The subnet administrator of a subnet; sa_free() ends it. */
+struct sa *
+admin_new(struct subnet *s);
+/* A message for it. */
+void
+admin_request(struct subnet *s, const struct port_mad *m);
 
 #endif

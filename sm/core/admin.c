@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the subnet administrator (sm/sa) is lent of a live subnet: the published plan, and what the
+ * devices are known to hold. A master alone has one: who stands by, or does not know yet, answers
+ * nobody, and clients ask the master.
+ */
+#include "sm/core/subnet_i.h"
+
+#include "sm/sa/sa.h"
+
+static const struct plan *
+lend_plan(void *arg)
+{
+	const struct subnet *s = arg;
+
+	return s->plan;
+}
+
+static const struct config_subnet *
+lend_conf(void *arg)
+{
+	const struct subnet *s = arg;
+
+	return s->conf;
+}
+
+static const struct nodeinfo *
+lend_node(void *arg, uint64_t guid)
+{
+	const struct subnet *s = arg;
+	const struct device *d = topo_find(&s->topo, guid);
+
+	return d ? &d->info : NULL;
+}
+
+static const struct switchinfo *
+lend_switch(void *arg, uint64_t guid)
+{
+	const struct subnet *s = arg;
+	const struct device *d = topo_find(&s->topo, guid);
+
+	return d && d->info.node_type == NODE_SWITCH ? &d->sw : NULL;
+}
+
+static const struct portinfo *
+lend_port(void *arg, uint64_t guid, unsigned port)
+{
+	const struct subnet *s = arg;
+	const struct device *d = topo_find(&s->topo, guid);
+
+	if (!d || port > d->info.num_ports || !(d->ports[port].flags & LIVE_PORT_READ))
+		return NULL;
+	return &d->ports[port].info;
+}
+
+static unsigned
+lend_sms(void *arg, struct sa_sm list[SA_SMS_MAX])
+{
+	const struct subnet *s = arg;
+	const struct fabric *f = s->plan->fabric;
+	unsigned len = 0;
+
+	list[len].lid = f->sm_port == FABRIC_NONE ? 0 : s->plan->lids->base[f->sm_port];
+	notice_own_sminfo(s, &list[len++].info);
+	for (unsigned i = 0; i < s->npeers && len < SA_SMS_MAX; i++) {
+		const struct peer_sm *p = &s->peers[i];
+		uint32_t port = fabric_port_by_guid(f, p->guid);
+
+		list[len].lid = port == FABRIC_NONE ? p->lid : s->plan->lids->base[port];
+		list[len++].info = (struct sminfo){
+			.guid = p->guid, .activity = p->activity, .priority = p->priority,
+			.state = p->state,
+		};
+	}
+	return len;
+}
+
+static int
+lend_send(void *arg, const struct port_mad *m)
+{
+	struct subnet *s = arg;
+
+	return transact_send(s->transact, m);
+}
+
+struct sa *
+admin_new(struct subnet *s)
+{
+	struct sa_env env = {
+		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
+		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
+		.send = lend_send, .arg = s,
+	};
+
+	return sa_new(&env);
+}
+
+void
+admin_request(struct subnet *s, const struct port_mad *m)
+{
+	if (s->role == ROLE_MASTER)
+		sa_request(s->sa, m);
+	else
+		s->st.mads_unsolicited++;
+}

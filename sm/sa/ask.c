@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa/ask.h"
+
+/*
+ * The answer as it grows: records that fit are encoded one behind the other. A Get is over with the
+ * second, for then there are too many; a table when it is larger than what is told at once.
+ */
+bool
+sa_offer(struct sa_ask *a, const void *record)
+{
+	uint8_t bytes[SA_DATA_SIZE] = { 0 };
+
+	if (!sa_query_fits(&a->query, record))
+		return true;
+	if (a->h.h.method == MAD_GET && a->hits) {
+		a->status = SA_STATUS_TOO_MANY;
+		return false;
+	}
+	if (a->out.len + sa_stride(a->type) > SA_TABLE_MAX) {
+		a->status = SA_STATUS_NO_RESOURCES;
+		return false;
+	}
+	sa_encode(a->type, record, bytes);
+	buf_add(&a->out, bytes, a->h.h.method == MAD_GET ? SA_DATA_SIZE : sa_stride(a->type));
+	a->hits++;
+	return true;
+}
+
+void
+sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
+	     bool (*fn)(struct sa_ask *a, uint32_t port))
+{
+	const struct plan_lids *l = a->plan->lids;
+
+	if (sa_asks(a, bit)) {
+		if (lid && lid <= l->top && l->dest[lid].port != FABRIC_NONE)
+			fn(a, l->dest[lid].port);
+		return;
+	}
+	for (uint32_t p = 0; p < l->nports; p++)
+		if (l->base[p] && !fn(a, p))
+			return;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_ASK_H
+#define SA_ASK_H
+
+#include "sm/base/buf.h"
+#include "sm/sa/sa.h"
+
+/*
+ * One question about records while it is answered: what is asked for, and the answer as it grows.
+ * Each kind of record offers those that may fit (sa_offer()), which are compared and taken here.
+ */
+struct sa_ask {
+	const struct sa_env *env;	/* what the owner lends */
+	const struct plan *plan;	/* published */
+	const struct fabric *f;		/* its snapshot */
+	const struct sa_type *type;	/* of the record */
+	const void *want;		/* the record asked for, struct of the type */
+	struct sa_header h;		/* of the request */
+	struct sa_query query;		/* `want` under the mask, without the kind's own */
+	struct buf out;			/* header and records of the answer */
+	uint32_t hits;			/* records in it */
+	uint16_t status;		/* 0, or why there is no answer */
+	bool trusted;			/* came with our SM_Key */
+};
+
+/* A kind of record: what tells of it. */
+struct sa_kind_ops {
+	const struct sa_type *type;
+	uint64_t own;		/* components that tell() looks at, not sa_offer() */
+	uint64_t by_bits;	/* compared by set bits where AttributeModifier says so */
+	bool table;		/* GetTable, besides Get */
+	void (*tell)(struct sa_ask *a);
+};
+
+extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
+	sa_sm_ops, sa_link_ops;
+
+static inline bool
+sa_asks(const struct sa_ask *a, unsigned bit)
+{
+	return a->h.mask >> bit & 1;
+}
+
+/* Take the record into the answer if it fits the question. False: it is enough, no more records
+ * are wanted. */
+bool
+sa_offer(struct sa_ask *a, const void *record);
+/* Call fn() for each end port that has a LID, by port index, as long as it returns true; with
+ * component `bit` in the mask only for the one that `lid` belongs to. */
+void
+sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
+	     bool (*fn)(struct sa_ask *a, uint32_t port));
+
+static inline const struct fabric_node *
+sa_node_of(const struct sa_ask *a, uint32_t port)
+{
+	return &a->f->nodes[a->f->ports[port].node];
+}
+
+static inline uint16_t
+sa_base_lid(const struct sa_ask *a, uint32_t port)
+{
+	return a->plan->lids->base[port];
+}
+
+#endif

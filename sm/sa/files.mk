@@ -1,0 +1,12 @@
+sa_src := \
+	sm/sa/ask.c \
+	sm/sa/class.c \
+	sm/sa/lft.c \
+	sm/sa/link.c \
+	sm/sa/node.c \
+	sm/sa/port.c \
+	sm/sa/sa.c \
+	sm/sa/sm.c \
+	sm/sa/switch.c
+sa_public := sm/sa/sa.h
+sa_pkgs :=

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa/ask.h"
+
+#include <stdio.h>
+
+/*
+ * NodeRecord (IBA 15.2.5.2): one for each end port, that is each port of a channel adapter or
+ * router and port 0 of a switch, if it has a LID. The description is the device's own, whatever
+ * name the administrator calls it by.
+ */
+static bool
+tell_port(struct sa_ask *a, uint32_t port)
+{
+	const struct fabric_node *n = sa_node_of(a, port);
+	const struct nodeinfo *info = a->env->node_info(a->env->arg, n->guid);
+	struct sa_node r = { .lid = sa_base_lid(a, port) };
+
+	if (!info)
+		return true;
+	r.info = *info;
+	r.info.port_guid = a->f->ports[port].guid;
+	r.info.local_port = a->f->ports[port].number;
+	snprintf(r.description, sizeof(r.description), "%s", n->desc);
+	return sa_offer(a, &r);
+}
+
+static void
+tell_nodes(struct sa_ask *a)
+{
+	const struct sa_node *want = a->want;
+
+	sa_each_port(a, SA_NODE_LID, want->lid, tell_port);
+}
+
+const struct sa_kind_ops sa_node_ops = {
+	.type = &sa_node_type, .own = SA_BIT(SA_NODE_LID), .table = true, .tell = tell_nodes,
+};

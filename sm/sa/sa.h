@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_SA_H
+#define SA_SA_H
+
+#include <stdint.h>
+#include "sm/conf/config.h"
+#include "sm/fabric/plan.h"
+#include "sm/port/port.h"
+#include "sm/wire/sa_record.h"
+
+/*
+ * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
+ * SubnAdm and answers them at once from the published plan. So far it tells what is, and keeps
+ * nothing for clients: ClassPortInfo, NodeRecord, PortInfoRecord, SwitchInfoRecord,
+ * LinearForwardingTableRecord, SMInfoRecord and LinkRecord by Get and GetTable (ClassPortInfo by
+ * Get). All else that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
+ *
+ * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
+ *   sweep or a routing runs.
+ * - An SM_Key that is neither 0 nor ours: no answer. With ours the request is trusted: it is told
+ *   the M_Keys of ports.
+ * - A component mask compares as sa_query_fits() does. A LID finds its port by any of the LIDs that
+ *   its LMC gives it; the record tells the base LID. AttributeModifier 0x80000000 compares the
+ *   capability masks of a PortInfoRecord by the bits that are set.
+ * - Work is bounded: an answer of more than SA_TABLE_MAX bytes is SA_STATUS_NO_RESOURCES instead.
+ */
+#define SA_TABLE_MAX (8u << 20)
+#define SA_SMS_MAX 33
+
+struct sa;
+
+/* What the owner lends. What the functions return is borrowed until the end of the request. */
+struct sa_env {
+	const struct plan *(*plan)(void *arg);	/* published; NULL: none yet */
+	const struct config_subnet *(*conf)(void *arg);	/* in force */
+	/* As last read or acknowledged, by node GUID; NULL: not known. */
+	const struct nodeinfo *(*node_info)(void *arg, uint64_t guid);
+	const struct switchinfo *(*switch_info)(void *arg, uint64_t guid);
+	const struct portinfo *(*port_info)(void *arg, uint64_t guid, unsigned port);
+	/* Subnet managers that are known, ourselves first; at most SA_SMS_MAX. Their SM_Key is not
+	 * told to anybody. */
+	unsigned (*sms)(void *arg, struct sa_sm list[SA_SMS_MAX]);
+	int (*send)(void *arg, const struct port_mad *m);	/* as port_send() */
+	void *arg;			/* handed to all */
+};
+
+enum sa_drop {
+	SA_DROP_MALFORMED,	/* no header, or shorter than its record */
+	SA_DROP_METHOD,		/* asks nothing: a response, a method that is none */
+	SA_DROP_KEY,		/* wrong SM_Key */
+	SA_DROP_UNSENT,		/* the transport did not take the answer, or gave it back */
+	SA_DROPS,
+};
+
+struct sa_counters {
+	uint64_t requests;	/* of them all */
+	uint64_t by_method[256];	/* by their method, */
+	uint64_t by_attr[256];	/* and by attribute id (low byte) */
+	uint64_t answered;	/* with status 0 */
+	uint64_t refused;	/* with another status */
+	uint64_t records;	/* that were sent */
+	uint64_t dropped[SA_DROPS];	/* not answered, by reason */
+};
+
+struct sa *
+sa_new(const struct sa_env *env);	/* `env` is copied */
+void
+sa_free(struct sa *sa);			/* NULL is allowed */
+/* A message of class SubnAdm that came unasked, or came back. The answer leaves by send() before
+ * this returns. */
+void
+sa_request(struct sa *sa, const struct port_mad *m);
+const struct sa_counters *
+sa_counters(const struct sa *sa);
+
+#endif
