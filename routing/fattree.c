@@ -56,24 +56,18 @@ fill_all(struct fattree *ft)
 	mem_free(fl.work);
 }
 
-/* Do most hosts hang on switches that have others below them? Then digits mean nothing. */
+/* Do most hosts hang on switches with others below that lead to hosts? Then digits mean nothing. */
 static bool
 is_no_tree(const struct fattree *ft)
 {
-	const struct tree *t = ft->t;
-	bool *below = mem_array(t->n, sizeof(*below));
 	uint32_t above = 0;
 
-	for (uint32_t v = 0; v < t->n; v++)
-		for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-			below[v] |= t->level[t->groups[g].to] > t->level[v];
 	for (uint32_t lid = 1; lid <= ft->in->lids->top; lid++) {
 		const struct plan_dest *d = &ft->in->lids->dest[lid];
 
 		above += d->port != FABRIC_NONE && d->sw != FABRIC_NONE && d->out && !d->offset &&
-			below[ft->s.vertex[d->sw]];
+			ft->t->nested[ft->s.vertex[d->sw]];
 	}
-	mem_free(below);
 	return 2 * above > ft->numbers->nhosts;
 }
 

@@ -7,10 +7,11 @@
 /*
  * Reading a tree out of the cables. Leaves are switches with hosts in numbers: an aggregation node
  * or a gateway on each spine does not make the spines leaves. The level of a switch is its distance
- * from the nearest leaf. Roots are, in each connected part, the switches of the highest level
- * among those that are nearly as near to all leaves as any (so that a leaf which happens to have
- * few hosts is not mistaken for the top); where every switch is a leaf, as on a torus, it is the
- * one switch nearest to all.
+ * from the nearest leaf. The top level is, in each connected part, the highest among those of
+ * switches that are nearly as near to all leaves as any (so that a leaf which happens to have few
+ * hosts is not mistaken for the top). Roots are the switches of that level but those that are
+ * farther: a root that lacks some of its cables, in a small fabric a good part of them, is one
+ * still. Where every switch is a leaf, as on a torus, it is the one switch nearest to all.
  */
 #define MAX_SAMPLES 128u	/* leaves whose distances are measured, for each part */
 #define LABELS (1u << LEVELS_LABEL_BITS)
@@ -210,6 +211,17 @@ struct part {
 	uint16_t top;		/* highest level of a switch that is nearly as near */
 };
 
+/*
+ * Half steps to each leaf, on average, that a root may be farther than the nearest switch is. A
+ * leaf without hosts has the level of the roots from three levels on, and is as much farther as
+ * this at least: where all is split in two at each level. With two levels it is of another level.
+ */
+static uint32_t
+may_lack(uint16_t top)
+{
+	return top > 2 ? top : 2;
+}
+
 static void
 mark_roots(const struct fabric *f, const uint32_t *component, const uint16_t *level,
 	   const uint64_t *sum, const uint32_t *count, uint8_t *root)
@@ -237,7 +249,8 @@ mark_roots(const struct fabric *f, const uint32_t *component, const uint16_t *le
 			root[sw] = p->nearest == sw;
 		else
 			root[sw] = level[sw] == p->top &&
-				2 * sum[sw] < 2 * p->least + count[component[sw]];
+				2 * sum[sw] < 2 * p->least +
+					      may_lack(p->top) * count[component[sw]];
 	}
 	mem_free(parts);
 }

@@ -2,6 +2,7 @@
 #include "routing/tree.h"
 #include <stdlib.h>
 #include <string.h>
+#include "routing/levels.h"
 #include "routing/lineup.h"
 #include "routing/ranks.h"
 #include "routing/roots.h"
@@ -120,6 +121,25 @@ group_all(struct tree *t)
 	mem_free(label);
 }
 
+/* From the bottom up. A root that lacks so many cables that it counts for something below its
+ * leaves leads to no hosts. */
+static void
+find_nested(struct tree *t)
+{
+	uint32_t *hosts = levels_hosts(t->f);
+
+	for (unsigned level = t->levels; level-- > 0;)
+		for (uint32_t v = 0; v < t->n; v++)
+			for (uint32_t g = t->first[v];
+			     t->level[v] == level && g < t->first[v + 1]; g++) {
+				uint32_t to = t->groups[g].to;
+
+				if (t->level[to] > level)
+					t->nested[v] |= hosts[to] || t->nested[to];
+			}
+	mem_free(hosts);
+}
+
 /* From the bottom up. */
 static void
 find_dividers(struct tree *t)
@@ -178,6 +198,7 @@ tree_new(const struct engine_input *in, struct tree **tree, struct error *e)
 	t->place = mem_array(t->n, sizeof(*t->place));
 	t->divider = mem_array(t->n, sizeof(*t->divider));
 	t->nabove = mem_array(t->n, 1);
+	t->nested = mem_array(t->n, 1);
 	t->roots = roots_record(in);
 	rc = find_order(t, &nominal, e);
 	if (rc) {
@@ -186,6 +207,7 @@ tree_new(const struct engine_input *in, struct tree **tree, struct error *e)
 	}
 	lineup_switches(t->f, t->level, t->place);
 	group_all(t);
+	find_nested(t);
 	find_dividers(t);
 	*tree = t;
 	return 0;
@@ -211,6 +233,7 @@ tree_unref(struct tree *t)
 	mem_free(t->place);
 	mem_free(t->divider);
 	mem_free(t->nabove);
+	mem_free(t->nested);
 	plan_roots_unref(t->roots);
 	fabric_unref(t->f);
 	mem_free(t);

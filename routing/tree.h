@@ -36,6 +36,7 @@ struct tree {
 	uint32_t *place;		/* by vertex: topological order, see lineup.h */
 	uint32_t *divider;		/* by vertex: ways that lead up to it from one host, >= 1 */
 	uint8_t *nabove;		/* by vertex: groups that lead above */
+	uint8_t *nested;		/* by vertex: some switch below it leads down to hosts */
 	struct plan_roots *roots;	/* configured ones that it was made from, NULL */
 };
 

@@ -38,15 +38,6 @@ struct numbering {
 	struct tree_numbers *n;			/* to be filled */
 };
 
-static bool
-has_below(const struct tree *t, uint32_t v)
-{
-	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-		if (t->level[t->groups[g].to] > t->level[v])
-			return true;
-	return false;
-}
-
 /* The host's port at a seat, in the snapshot. */
 static uint32_t
 seat_port(const struct numbering *nb, uint32_t v, unsigned number)
@@ -70,7 +61,7 @@ static uint32_t
 list_seats(const struct numbering *nb, uint32_t v, struct seat *seats)
 {
 	const struct fabric *nominal = nb->t->f;
-	unsigned class = NONE, above = has_below(nb->t, v);
+	unsigned class = NONE, above = nb->t->nested[v];
 	uint32_t len = 0;
 
 	for (unsigned i = 1; i <= fabric_switch_node(nominal, v)->nports; i++) {

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include "routing/engine.h"
+#include "routing/levels.h"
 #include "tests/unit/route_help.h"
 
 /*
@@ -253,6 +254,84 @@ test_kept_root(void **state)
 	fabric_unref(g);
 }
 
+/* Are just the switches whose names begin so the roots? */
+static bool
+are_roots(const struct fabric *f, const char *prefix)
+{
+	uint8_t *root = mem_array(f->nswitches, 1);
+	bool all = true;
+
+	levels_roots(f, root);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		all &= root[sw] == (strncmp(fabric_switch_node(f, sw)->name, prefix,
+					    strlen(prefix)) == 0);
+	mem_free(root);
+	return all;
+}
+
+/* A root without one of its few cables is a root, and the tree a tree. */
+static void
+test_lacking(void **state)
+{
+	static const struct {
+		const char *recipe;
+		const char *roots;
+	} t[] = { { "ft2 4 3 3", "S" }, { "ft2 3 2 2", "S" }, { "ft3 4", "C" },
+		  { "fat-tree 4 4", "T4" } };
+	const char *const names[] = { "fattree", NULL };
+	struct chain_options o = { .engines = names, .engine.threads = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fabric *f = help_generate(t[i].recipe, true, 1), *g;
+
+		for (uint32_t port = 0; port < f->nports; port++) {
+			uint32_t peer = f->ports[port].peer;
+			struct error e = { 0 };
+			struct plan *p;
+
+			if (peer == FABRIC_NONE || peer < port ||
+			    f->nodes[f->ports[port].node].sw == FABRIC_NONE ||
+			    f->nodes[f->ports[peer].node].sw == FABRIC_NONE)
+				continue;
+			g = help_without(f, FABRIC_NONE, port);
+			assert_true(are_roots(g, t[i].roots));
+			p = plan_new(g);
+			p->lids = help_lids(g, 0);
+			assert_int_equal(engine_chain(p, NULL, NULL, &o, &e), 0);
+			assert_null(strstr(p->note, "no tree"));
+			plan_unref(p);
+			fabric_unref(g);
+		}
+		fabric_unref(f);
+	}
+}
+
+/* A leaf whose hosts are off has nothing above it, like a root; it is none. */
+static void
+test_idle_leaf(void **state)
+{
+	static const char *const recipes[] = { "ft2 4 3 1", "ft2 3 2 1", "xgft 3 1 2 2 1 2 2",
+					       "xgft 4 1 2 2 2 1 2 2 2" };
+	static const char *const roots[] = { "S", "S", "T3", "T4" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
+		struct fabric *f = help_generate(recipes[i], false, 1);
+
+		for (uint32_t n = 0; n < f->nnodes; n++) {
+			struct fabric *g;
+
+			if (f->nodes[n].type != NODE_CA)
+				continue;
+			g = help_without(f, n, FABRIC_NONE);
+			assert_true(are_roots(g, roots[i]));
+			fabric_unref(g);
+		}
+		fabric_unref(f);
+	}
+}
+
 int
 main(void)
 {
@@ -260,7 +339,8 @@ main(void)
 		cmocka_unit_test(test_note), cmocka_unit_test(test_lifted_switch),
 		cmocka_unit_test(test_changed), cmocka_unit_test(test_odd_roots),
 		cmocka_unit_test(test_moved_host), cmocka_unit_test(test_no_needless_lift),
-		cmocka_unit_test(test_kept_root),
+		cmocka_unit_test(test_kept_root), cmocka_unit_test(test_lacking),
+		cmocka_unit_test(test_idle_leaf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
