@@ -43,6 +43,7 @@ sim_src := \
 	sim/model/trap.c \
 	sim/model/watch.c \
 	sim/model/way.c \
+	sim/serve/holders.c \
 	sim/serve/host.c \
 	sim/serve/scratch.c \
 	sim/serve/server.c \

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "sim/attach.h"
+#include "sim/serve/holders.h"
 #include "sim/serve/host.h"
 #include "sim/serve/sysfs.h"
 #include "sim/serve/umad_file.h"
@@ -40,6 +40,7 @@ struct conn {
 	struct server *server;		/* whose it is */
 	struct loop_fd *watch;		/* of fd */
 	int fd;				/* the socket */
+	uint64_t since;			/* holders_now() when it was accepted */
 	uint32_t kind;			/* enum attach_kind of its first request; 0: none yet */
 	struct umad_file *file;		/* ATTACH_OPEN_UMAD */
 	uint32_t node;			/* of an open file: whose */
@@ -566,6 +567,7 @@ conn_new(struct server *s, int fd)
 
 	c->server = s;
 	c->fd = fd;
+	c->since = holders_now();
 	c->unsent_fd = -1;
 	list_init(&c->list);
 	list_init(&c->issm);
@@ -635,15 +637,17 @@ count_attached(void *arg)
 void
 server_end_programs(struct server *s)
 {
+	struct holder *list = mem_array(s->nconns, sizeof(*list));
+	unsigned len = 0;
+
 	list_each(it, &s->conns) {
 		const struct conn *c = list_entry(it, struct conn, list);
-		struct ucred peer = { 0 };
-		socklen_t size = sizeof(peer);
 
-		if (is_open_file(c) && !getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
-		    peer.pid > 1 && peer.pid != getpid())
-			kill(peer.pid, SIGTERM);
+		if (is_open_file(c))
+			list[len++] = (struct holder){ .fd = c->fd, .since = c->since };
 	}
+	holders_end(list, len);
+	mem_free(list);
 }
 
 static void

@@ -20,7 +20,8 @@ server_new(struct server **s, struct sim *sim, const char *path, struct error *e
 void
 server_free(struct server *s);	/* programs find their devices gone; NULL is allowed */
 
-/* Ask the programs that have a device open to end: SIGTERM, as far as this process may send it. */
+/* Ask the programs that have a device open to end, also those that inherited it: SIGTERM, as far as
+ * this process may send it (holders.h). */
 void
 server_end_programs(struct server *s);
 
