@@ -4,6 +4,7 @@ sa_src := \
 	sm/sa/lft.c \
 	sm/sa/link.c \
 	sm/sa/node.c \
+	sm/sa/path.c \
 	sm/sa/port.c \
 	sm/sa/sa.c \
 	sm/sa/sm.c \

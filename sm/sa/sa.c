@@ -26,7 +26,7 @@ union any_record {
 
 static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
-	&sa_link_ops,
+	&sa_link_ops, &sa_path_ops,
 };
 
 static const struct sa_kind_ops *

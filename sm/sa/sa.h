@@ -11,9 +11,9 @@
 /*
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
  * SubnAdm and answers them at once from the published plan. So far it tells what is, and keeps
- * nothing for clients: ClassPortInfo, NodeRecord, PortInfoRecord, SwitchInfoRecord,
- * LinearForwardingTableRecord, SMInfoRecord and LinkRecord by Get and GetTable (ClassPortInfo by
- * Get). All else that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
+ * nothing for clients: ClassPortInfo by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord,
+ * LinearForwardingTableRecord, SMInfoRecord, LinkRecord and PathRecord by Get and GetTable. All
+ * else that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
  *
  * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
  *   sweep or a routing runs.
@@ -22,9 +22,11 @@
  * - A component mask compares as sa_query_fits() does. A LID finds its port by any of the LIDs that
  *   its LMC gives it; the record tells the base LID. AttributeModifier 0x80000000 compares the
  *   capability masks of a PortInfoRecord by the bits that are set.
- * - Work is bounded: an answer of more than SA_TABLE_MAX bytes is SA_STATUS_NO_RESOURCES instead.
+ * - Work is bounded: an answer of more than SA_TABLE_MAX bytes is SA_STATUS_NO_RESOURCES instead,
+ *   and so is one for which more than SA_PATHS_MAX paths have to be walked.
  */
 #define SA_TABLE_MAX (8u << 20)
+#define SA_PATHS_MAX (1u << 16)
 #define SA_SMS_MAX 33
 
 struct sa;
