@@ -89,7 +89,7 @@ admin_new(struct subnet *s)
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
 		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
-		.send = lend_send, .arg = s,
+		.loop = s->env.loop, .store = s->env.store, .send = lend_send, .arg = s,
 	};
 
 	return sa_new(&env);

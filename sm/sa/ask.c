@@ -27,6 +27,31 @@ sa_offer(struct sa_ask *a, const void *record)
 }
 
 void
+sa_reply(struct sa_ask *a, const void *record)
+{
+	uint8_t bytes[SA_DATA_SIZE] = { 0 };
+
+	sa_encode(a->type, record, bytes);
+	buf_add(&a->out, bytes, SA_DATA_SIZE);
+	a->hits++;
+}
+
+uint32_t
+sa_asker(const struct sa_ask *a)
+{
+	const struct plan_lids *l = a->plan->lids;
+
+	return a->in->lid && a->in->lid <= l->top ? l->dest[a->in->lid].port : FABRIC_NONE;
+}
+
+bool
+sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey)
+{
+	(void)a;
+	return port != FABRIC_NONE && (pkey & 0x7fff) == 0x7fff;
+}
+
+void
 sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 	     bool (*fn)(struct sa_ask *a, uint32_t port))
 {

@@ -3,6 +3,7 @@
 #define SA_ASK_H
 
 #include "sm/base/buf.h"
+#include "sm/sa/kept.h"
 #include "sm/sa/sa.h"
 
 /*
@@ -15,11 +16,14 @@ struct sa_ask {
 	const struct fabric *f;		/* its snapshot */
 	const struct sa_type *type;	/* of the record */
 	const void *want;		/* the record asked for, struct of the type */
-	struct sa_header h;		/* of the request */
+	const struct port_mad *in;	/* the request */
+	struct sa_header h;		/* its header */
+	struct sa_kept *kept;		/* what clients left */
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
 	uint16_t status;		/* 0, or why there is no answer */
+	bool changes;			/* a Set or Delete */
 	bool trusted;			/* came with our SM_Key */
 };
 
@@ -29,11 +33,15 @@ struct sa_kind_ops {
 	uint64_t own;		/* components that tell() looks at, not sa_offer() */
 	uint64_t by_bits;	/* compared by set bits where AttributeModifier says so */
 	bool table;		/* GetTable, besides Get */
-	void (*tell)(struct sa_ask *a);
+	void (*tell)(struct sa_ask *a);	/* Get and GetTable; NULL: neither is there */
+	/* Set and Delete, which end with sa_reply() or a status; NULL: not there. */
+	void (*set)(struct sa_ask *a);
+	void (*drop)(struct sa_ask *a);
 };
 
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
-	sa_sm_ops, sa_link_ops, sa_path_ops;
+	sa_sm_ops, sa_link_ops, sa_path_ops,
+	sa_service_ops;
 
 static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)
@@ -45,6 +53,16 @@ sa_asks(const struct sa_ask *a, unsigned bit)
  * are wanted. */
 bool
 sa_offer(struct sa_ask *a, const void *record);
+/* The answer to a Set or Delete. It leaves when what was put to the store is in it. */
+void
+sa_reply(struct sa_ask *a, const void *record);
+/* The end port that asks, by its LID; FABRIC_NONE: none of the plan. */
+uint32_t
+sa_asker(const struct sa_ask *a);
+/* Is the end port in the partition? There is only the default one so far, where all are full
+ * members. */
+bool
+sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey);
 /* Call fn() for each end port that has a LID, by port index, as long as it returns true; with
  * component `bit` in the mask only for the one that `lid` belongs to. */
 void

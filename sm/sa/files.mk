@@ -1,12 +1,14 @@
 sa_src := \
 	sm/sa/ask.c \
 	sm/sa/class.c \
+	sm/sa/kept.c \
 	sm/sa/lft.c \
 	sm/sa/link.c \
 	sm/sa/node.c \
 	sm/sa/path.c \
 	sm/sa/port.c \
 	sm/sa/sa.c \
+	sm/sa/service.c \
 	sm/sa/sm.c \
 	sm/sa/switch.c
 sa_public := sm/sa/sa.h

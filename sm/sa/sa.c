@@ -7,11 +7,13 @@
 /*
  * The frame of each request (IBA volume 1, 15.2 to 15.4): who may ask, what is asked for, by which
  * kind of record it is answered, and the way back. Each kind is a row of `kinds`; what it tells is
- * its own file's. Nothing lasts from one request to the next but the counters.
+ * its own file's. What clients leave lasts (kept.h); else nothing does from one request to the next
+ * but the counters.
  */
 struct sa {
 	struct sa_env env;		/* what the owner lends */
 	struct sa_counters count;	/* since sa_new() */
+	struct sa_kept kept;		/* what clients left */
 };
 
 /* Room for the struct of any record. */
@@ -27,15 +29,31 @@ union any_record {
 static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
 	&sa_link_ops, &sa_path_ops,
+	&sa_service_ops,
 };
+
+static bool
+has_method(const struct sa_kind_ops *k, uint8_t method)
+{
+	switch (method) {
+	case MAD_GET:
+		return k->tell;
+	case MAD_GET_TABLE:
+		return k->table;
+	case MAD_SET:
+		return k->set;
+	case MAD_DELETE:
+		return k->drop;
+	}
+	return false;
+}
 
 static const struct sa_kind_ops *
 kind_of(const struct sa_header *h)
 {
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i]->type->id == h->h.attr_id)
-			return h->h.method == MAD_GET ||
-			       (h->h.method == MAD_GET_TABLE && kinds[i]->table) ? kinds[i] : NULL;
+			return has_method(kinds[i], h->h.method) ? kinds[i] : NULL;
 	return NULL;
 }
 
@@ -54,6 +72,11 @@ send_answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 	else
 		sa->count.answered++;
 	sa->count.records += a->hits;
+	if (!a->h.h.status && a->changes) {
+		sa_kept_answer(&sa->kept, &out, (uint8_t *)a->out.data);
+		a->out = (struct buf){ 0 };
+		return;
+	}
 	if (sa->env.send(sa->env.arg, &out))
 		sa->count.dropped[SA_DROP_UNSENT]++;
 }
@@ -99,7 +122,13 @@ look_up(struct sa_ask *a, const struct sa_kind_ops *k, const uint8_t *data, size
 	a->want = &want;
 	sa_query_init(&a->query, k->type, &want, a->h.mask & ~k->own,
 		      a->h.h.attr_mod >> 31 ? k->by_bits : 0);
-	k->tell(a);
+	a->changes = a->h.h.method == MAD_SET || a->h.h.method == MAD_DELETE;
+	if (!a->changes)
+		k->tell(a);
+	else if (a->h.h.method == MAD_SET)
+		k->set(a);
+	else
+		k->drop(a);
 	if (!a->status && !a->hits && a->h.h.method == MAD_GET)
 		a->status = SA_STATUS_NO_RECORDS;
 	a->want = NULL;
@@ -129,7 +158,7 @@ void
 sa_request(struct sa *sa, const struct port_mad *m)
 {
 	uint64_t key = sa->env.conf(sa->env.arg)->sm_key;
-	struct sa_ask a = { .env = &sa->env };
+	struct sa_ask a = { .env = &sa->env, .in = m, .kept = &sa->kept };
 
 	if (m->status) {
 		sa->count.dropped[SA_DROP_UNSENT]++;
@@ -164,12 +193,16 @@ sa_new(const struct sa_env *env)
 	struct sa *sa = mem_zalloc(sizeof(*sa));
 
 	sa->env = *env;
+	sa_kept_init(&sa->kept, env);
 	return sa;
 }
 
 void
 sa_free(struct sa *sa)
 {
+	if (!sa)
+		return;
+	sa_kept_free(&sa->kept);
 	mem_free(sa);
 }
 

@@ -6,19 +6,23 @@
 #include "sm/conf/config.h"
 #include "sm/fabric/plan.h"
 #include "sm/port/port.h"
+#include "sm/store/store.h"
 #include "sm/wire/sa_record.h"
 
 /*
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
- * SubnAdm and answers them at once from the published plan. So far it tells what is, and keeps
- * nothing for clients: ClassPortInfo by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord,
- * LinearForwardingTableRecord, SMInfoRecord, LinkRecord and PathRecord by Get and GetTable. All
- * else that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
+ * SubnAdm and answers them at once from the published plan. So far it tells what is (ClassPortInfo
+ * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
+ * LinkRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord by
+ * Get, GetTable, Set and Delete. All else that can be asked is answered with MAD_STATUS_BAD_ATTR
+ * (0x000c).
  *
  * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
  *   sweep or a routing runs.
  * - An SM_Key that is neither 0 nor ours: no answer. With ours the request is trusted: it is told
- *   the M_Keys of ports.
+ *   the M_Keys of ports and the ServiceKeys, and may change what others left.
+ * - What clients leave is in the store before that is confirmed, and is read back by sa_new(). How
+ *   much a port may leave is bounded (SA_STATUS_NO_RESOURCES).
  * - A component mask compares as sa_query_fits() does. A LID finds its port by any of the LIDs that
  *   its LMC gives it; the record tells the base LID. AttributeModifier 0x80000000 compares the
  *   capability masks of a PortInfoRecord by the bits that are set.
@@ -28,6 +32,8 @@
 #define SA_TABLE_MAX (8u << 20)
 #define SA_PATHS_MAX (1u << 16)
 #define SA_SMS_MAX 33
+#define SA_SERVICES_MAX 65536	/* in all, */
+#define SA_SERVICES_PER_PORT 1024	/* and registered by one port */
 
 struct sa;
 
@@ -42,6 +48,8 @@ struct sa_env {
 	/* Subnet managers that are known, ourselves first; at most SA_SMS_MAX. Their SM_Key is not
 	 * told to anybody. */
 	unsigned (*sms)(void *arg, struct sa_sm list[SA_SMS_MAX]);
+	struct loop *loop;
+	struct store *store;
 	int (*send)(void *arg, const struct port_mad *m);	/* as port_send() */
 	void *arg;			/* handed to all */
 };

@@ -18,6 +18,7 @@ store_table_name(enum store_table table)
 		[STORE_META] = "meta",
 		[STORE_LIDS] = "lids",
 		[STORE_EVENTS] = "events",
+		[STORE_CLIENTS] = "clients",
 	};
 
 	return names[table];

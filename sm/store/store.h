@@ -24,6 +24,8 @@ enum store_table {
 				 * "drained SUBNET" -> "0xNODEGUID 0xNODEGUID/PORT ..." */
 	STORE_LIDS,		/* "SUBNET 0xPORTGUID" -> "LID LMC LAST_SEEN_UNIX_SECONDS" */
 	STORE_EVENTS,		/* "%020u sequence" -> JSON of one event */
+	STORE_CLIENTS,		/* "SUBNET KIND HEX" -> what a client left with the subnet
+				 * administrator; see sm/sa/kept.h */
 	STORE_TABLES,		/* number of tables */
 };
 

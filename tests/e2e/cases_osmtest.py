@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""osmtest, OpenSM's own judge of a subnet administrator, against packaged OpenSM on weftsim.
+"""osmtest, OpenSM's own judge of a subnet administrator, against packaged OpenSM on weftsim, and
+against weftd as far as that goes.
 
 It asks for tables of many MADs (RMPP), has answers that never come (time-outs), and looks at every
 byte: all that packaged ibsim's attachment cannot carry.
@@ -11,7 +12,7 @@ import tempfile
 import cases_osm
 import fabrics
 from lab import Lab, need
-from manager import OpenSM
+from manager import OpenSM, Weftd
 
 NAMES = {"c": "Create Inventory", "v": "Validate Inventory", "a": "All Validations",
          "s": "Services Registration", "q": "QoS: VLArb and SLtoVL", "m": "Multicast",
@@ -79,6 +80,25 @@ def test_osmtest_multicast():
     with serving("ft3-4") as (lab, _):
         for mode in "1234":
             osmtest(lab, "m", "-M", mode)
+
+
+@contextlib.contextmanager
+def weftd_serving(name):
+    """The same fabric with weftd."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        with Lab(fabrics.fabric(name, tmp), sim="weftsim") as lab:
+            m = Weftd(lab)
+            m.start()
+            m.wait_up()
+            yield lab, m
+            need(m.process.alive(), "weftd has ended")
+            m.stop()
+
+
+def test_osmtest_weftd_services():
+    """Services of two hosts at once."""
+    with weftd_serving("ft3-4") as (lab, _):
+        osmtest(lab, "s", seconds=90)
 
 
 def test_osmtest_stress():

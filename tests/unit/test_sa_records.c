@@ -188,7 +188,7 @@ test_statuses(void **state)
 {
 	struct sa_bed *b = *state;
 	struct sa_node r = { 0 };
-	struct sa_service service = { 0 };
+	struct sa_trace trace = { 0 };
 	struct sa_class_port_info c = { 0 };
 
 	assert_int_equal(sa_bed_get(b, &sa_node_type, &r, 0, &r), SA_STATUS_TOO_MANY);
@@ -197,7 +197,7 @@ test_statuses(void **state)
 			 SA_STATUS_NO_RECORDS);
 	r.lid = 0xffff;
 	assert_int_equal(sa_bed_table(b, &sa_node_type, &r, SA_BIT(SA_NODE_LID)), 0);
-	assert_int_equal(sa_bed_get(b, &sa_service_type, &service, 0, &service),
+	assert_int_equal(sa_bed_get(b, &sa_trace_type, &trace, 0, &trace),
 			 MAD_STATUS_BAD_ATTR);
 	assert_true(sa_bed_ask(b, MAD_GET_TABLE, &sa_class_port_info_type, &c, 0));
 	assert_int_equal(b->h.h.status, MAD_STATUS_BAD_ATTR);

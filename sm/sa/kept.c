@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa/kept.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/log.h"
+#include "sm/base/mem.h"
+#include "sm/store/store.h"
+
+/*
+ * The rows of what clients left (kept.h), and the answers that confirm it: they leave when the
+ * store has it, so that nothing that was confirmed is forgotten. The store outlives the
+ * administrator: an answer whose administrator is gone is dropped when its turn comes.
+ */
+#define KEY_SIZE 160
+
+struct waiting {
+	struct list link;	/* in answers of `k` */
+	struct sa_kept *k;	/* NULL: gone */
+	struct port_mad m;	/* its data is `data` */
+	uint8_t *data;		/* owned */
+};
+
+static void
+on_durable(void *arg, int error, const char *why)
+{
+	struct waiting *w = arg;
+
+	(void)error;		/* the store has said so; in memory it is kept */
+	(void)why;
+	if (w->k)
+		w->k->env.send(w->k->env.arg, &w->m);
+	list_remove(&w->link);
+	mem_free(w->data);
+	mem_free(w);
+}
+
+void
+sa_kept_answer(struct sa_kept *k, const struct port_mad *m, uint8_t *data)
+{
+	struct waiting *w = mem_zalloc(sizeof(*w));
+
+	w->k = k;
+	w->m = *m;
+	w->m.data = w->data = data;
+	list_append(&k->answers, &w->link);
+	store_commit(k->env.store, on_durable, w);
+}
+
+/* ---- Rows ---- */
+
+static void
+put_hex(char *to, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < size; i++) {
+		*to++ = digits[bytes[i] >> 4];
+		*to++ = digits[bytes[i] & 15];
+	}
+	*to = '\0';
+}
+
+static int
+digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void
+sa_keep(const struct sa_env *env, const char *kind, const struct sa_type *t, const void *record,
+	size_t id_size, const char *rest)
+{
+	char key[KEY_SIZE], hex[SA_HEX_SIZE], value[SA_HEX_SIZE + 80];
+	uint8_t bytes[SA_DATA_SIZE];
+
+	sa_encode(t, record, bytes);
+	put_hex(hex, bytes, id_size);
+	snprintf(key, sizeof(key), "%s %s %.100s", env->conf(env->arg)->name, kind, hex);
+	if (!rest) {
+		store_delete(env->store, STORE_CLIENTS, key);
+		return;
+	}
+	put_hex(hex, bytes, t->size);
+	snprintf(value, sizeof(value), "%s %s", hex, rest);
+	store_put(env->store, STORE_CLIENTS, key, value);
+}
+
+bool
+sa_kept_record(const struct sa_type *t, void *record, const char *value, const char **rest)
+{
+	uint8_t bytes[SA_DATA_SIZE];
+
+	for (unsigned i = 0; i < t->size; i++) {
+		int high = digit(value[0]), low = high < 0 ? -1 : digit(value[1]);
+
+		if (low < 0)
+			return false;
+		bytes[i] = (uint8_t)(high << 4 | low);
+		value += 2;
+	}
+	*rest = value;
+	return *value == ' ' && !sa_decode(t, record, bytes, t->size);
+}
+
+static bool
+load_record(struct sa_kept *k, const char *kind, const char *value)
+{
+	if (!strncmp(kind, "service ", 8))
+		return sa_services_load(k->services, value);
+	return false;
+}
+
+static void
+load_row(void *arg, const char *key, const char *value)
+{
+	struct sa_kept *k = arg;
+	const char *name = k->env.conf(k->env.arg)->name;
+	size_t len = strlen(name);
+
+	if (strncmp(key, name, len) || key[len] != ' ' || load_record(k, key + len + 1, value))
+		return;
+	log_warning("a row of what clients left cannot be read and is dropped: \"%s\"", key);
+	store_delete(k->env.store, STORE_CLIENTS, key);
+}
+
+/* ---- Life ---- */
+
+void
+sa_kept_init(struct sa_kept *k, const struct sa_env *env)
+{
+	struct error e;
+
+	k->env = *env;
+	list_init(&k->answers);
+	k->services = sa_services_new(env);
+	if (store_scan(env->store, STORE_CLIENTS, load_row, k, &e))
+		log_warning("what clients left cannot be read: %s", e.text);
+}
+
+void
+sa_kept_free(struct sa_kept *k)
+{
+	list_each(it, &k->answers) {
+		list_entry(it, struct waiting, link)->k = NULL;
+		list_remove(it);
+	}
+	sa_services_free(k->services);
+}

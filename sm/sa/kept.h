@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SA_KEPT_H
+#define SA_KEPT_H
+
+#include "sm/base/list.h"
+#include "sm/sa/sa.h"
+
+/*
+ * What clients leave with the subnet administrator, and what of it is in the store: a row a record
+ * in STORE_CLIENTS, key "SUBNET KIND HEX" with the bytes of the record that make it what it is,
+ * value "HEX ..." with the whole record as on the wire and what else there is to know.
+ */
+#define SA_HEX_SIZE (2 * SA_RECORD_MAX + 1)
+
+struct sa_services;
+
+struct sa_kept {
+	struct sa_env env;		/* the owner's */
+	struct list answers;		/* that wait until what they confirm is in the store */
+	struct sa_services *services;	/* service.c */
+};
+
+void
+sa_kept_init(struct sa_kept *k, const struct sa_env *env);
+/* Frees what it holds; answers that still wait are not sent. */
+void
+sa_kept_free(struct sa_kept *k);
+/* Send the message when what was put to the store before is in it. `data` is taken over. */
+void
+sa_kept_answer(struct sa_kept *k, const struct port_mad *m, uint8_t *data);
+
+/* Puts or takes away (`rest` NULL) the row of a record; its first `id_size` bytes name it. */
+void
+sa_keep(const struct sa_env *env, const char *kind, const struct sa_type *t, const void *record,
+	size_t id_size, const char *rest);
+/* The record of a row's value; *rest is what follows it. False: it is none. */
+bool
+sa_kept_record(const struct sa_type *t, void *record, const char *value, const char **rest);
+
+/* ---- service.c: ServiceRecords ---- */
+
+struct sa_services *
+sa_services_new(const struct sa_env *env);
+void
+sa_services_free(struct sa_services *s);
+/* A row of the store; false: it cannot be read. */
+bool
+sa_services_load(struct sa_services *s, const char *value);
+
+#endif
