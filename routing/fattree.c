@@ -22,8 +22,8 @@
  */
 
 struct filling {
-	struct fattree *ft;	/* what is filled */
-	uint8_t **work;		/* by thread */
+	struct fattree *ft;		/* what is filled */
+	struct fattree_work *work;	/* by thread */
 };
 
 static void
@@ -37,8 +37,8 @@ fill_rows(void *arg, unsigned thread, size_t first, size_t end)
 
 		if (ft->s.sw[v] == FABRIC_NONE)
 			continue;
-		row = plan_row_new(ft->in->lids->top);
-		fattree_fill(ft, (uint32_t)v, row->port, fl->work[thread]);
+		row = plan_row_blank(ft->in->lids->top);
+		fattree_fill(ft, (uint32_t)v, row->port, &fl->work[thread]);
 		ft->rows[v] = row;
 	}
 }
@@ -46,14 +46,10 @@ fill_rows(void *arg, unsigned thread, size_t first, size_t end)
 static void
 fill_all(struct fattree *ft)
 {
-	struct filling fl = { .ft = ft, .work = mem_array(ft->threads, sizeof(*fl.work)) };
+	struct filling fl = { .ft = ft, .work = fattree_work_new(ft) };
 
-	for (unsigned i = 0; i < ft->threads; i++)
-		fl.work[i] = mem_alloc(fattree_work_size(ft));
 	parallel_run(ft->threads, ft->t->n, 4, fill_rows, &fl);
-	for (unsigned i = 0; i < ft->threads; i++)
-		mem_free(fl.work[i]);
-	mem_free(fl.work);
+	fattree_work_free(ft, fl.work);
 }
 
 /* Do most hosts hang on switches with others below that lead to hosts? Then digits mean nothing. */

@@ -12,8 +12,8 @@
  *
  * Nearly all homes are reached by the same ways: all that lead up. So a table starts as a copy of
  * "which of n ways" for all LIDs, which is the same for all switches of a level, translated to port
- * numbers; homes with other ways (its own sub-tree) are put in behind it. Which homes these are is
- * found by comparing costs many homes at a time.
+ * numbers (once for those that are cabled alike); homes with other ways (its own sub-tree) are put
+ * in behind it. Which homes these are is found by comparing costs many homes at a time.
  *
  * When something is lost, the choice is made for the fabric as it should be, and stays where its
  * cable works and still lies on a shortest way. Where not, the digit behind it chooses among what
@@ -33,10 +33,28 @@ struct digest {
 };
 #define DIGESTS 12u		/* byte arrays of two digests */
 
-size_t
-fattree_work_size(const struct fattree *ft)
+struct fattree_work *
+fattree_work_new(const struct fattree *ft)
 {
-	return (size_t)ft->live->width * DIGESTS;
+	struct fattree_work *work = mem_array(ft->threads, sizeof(*work));
+
+	for (unsigned i = 0; i < ft->threads; i++) {
+		work[i].bytes = mem_alloc((size_t)ft->live->width * DIGESTS);
+		for (unsigned k = 0; k < FATTREE_ABOVES; k++)
+			work[i].above[k].digits = FABRIC_NONE;
+	}
+	return work;
+}
+
+void
+fattree_work_free(const struct fattree *ft, struct fattree_work *work)
+{
+	for (unsigned i = 0; i < ft->threads; i++) {
+		mem_free(work[i].bytes);
+		for (unsigned k = 0; k < FATTREE_ABOVES; k++)
+			mem_free(work[i].above[k].port);
+	}
+	mem_free(work);
 }
 
 static struct digest
@@ -272,31 +290,57 @@ fattree_fill_own(const struct fattree *ft, uint32_t v, uint8_t *port)
 			port[n->runs[i].lid + k] = ft->in->lids->dest[n->runs[i].lid + k].out;
 }
 
+static void
+translate(uint8_t *restrict port, const uint8_t *restrict slot, const uint8_t *restrict out,
+	  uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		port[i] = out[slot[i]];
+}
+
+/* The table of these ways up, from what is kept if it is there. */
+static const struct fattree_above *
+keep_above(const struct fattree *ft, uint32_t digits, const uint8_t *out,
+	   struct fattree_work *work)
+{
+	struct fattree_above *a = work->above;
+
+	for (; a < work->above + FATTREE_ABOVES; a++)
+		if (a->digits == digits && memcmp(a->out, out, sizeof(a->out)) == 0)
+			return a;
+	a = &work->above[work->next++ % FATTREE_ABOVES];
+	if (a->digits == FABRIC_NONE)
+		a->port = mem_alloc(ft->row_len);
+	a->digits = digits;
+	memcpy(a->out, out, sizeof(a->out));
+	translate(a->port, ft->digits[digits].slot, out, ft->row_len);
+	return a;
+}
+
 /* Start with the usual ways up to everybody. */
 static void
-fill_above(const struct fattree *ft, uint32_t v, const struct fattree_ways *above, uint8_t *port)
+fill_above(const struct fattree *ft, uint32_t v, const struct fattree_ways *above,
+	   struct fattree_work *work, uint8_t *port)
 {
-	const struct fattree_digits *d = &ft->digits[ft->digits_of[v]];
 	uint8_t out[UINT8_MAX + 1];
 
 	memset(out, LFT_NO_PORT, sizeof(out));
 	for (uint32_t i = 0; i < above->len; i++)
 		out[i] = ft->t->out[above->link[i]];
-	for (uint32_t lid = 0; lid < ft->row_len; lid++)
-		port[lid] = out[d->slot[lid]];
+	memcpy(port, keep_above(ft, ft->digits_of[v], out, work)->port, ft->row_len);
 }
 
 /* The table by one view alone. */
 static void
 fill_view(const struct fattree *ft, const struct fattree_view *view, uint32_t v,
-	  const struct digest *d, uint8_t *port)
+	  const struct digest *d, struct fattree_work *work, uint8_t *port)
 {
 	const struct tree *t = ft->t;
 	struct fattree_ways above, w, none = { 0 };
 
 	find_above(ft, view, v, &above);
 	if (above.len)
-		fill_above(ft, v, &above, port);
+		fill_above(ft, v, &above, work, port);
 	else
 		memset(port, LFT_NO_PORT, ft->row_len);
 	for (uint32_t home = 0; home < t->n; home++) {
@@ -333,10 +377,10 @@ mend(const struct fattree *ft, uint32_t v, const struct digest *d, uint8_t *port
 }
 
 void
-fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, uint8_t *work)
+fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, struct fattree_work *work)
 {
 	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
-	struct digest should = digest_at(ft, work, 0), is = digest_at(ft, work, 1);
+	struct digest should = digest_at(ft, work->bytes, 0), is = digest_at(ft, work->bytes, 1);
 
 	if (ft->s.uneven[v]) {
 		fattree_fill_uneven(ft, v, port);
@@ -344,13 +388,13 @@ fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, uint8_t *work)
 	}
 	if (ft->full || ft->s.whole) {
 		digest(ft, &live, v, &is);
-		fill_view(ft, &live, v, &is, port);
+		fill_view(ft, &live, v, &is, work, port);
 		return;
 	}
 	digest(ft, &nominal, v, &should);
 	find_wants(ft->live->row[v], ft->live->width, &is);
 	mark_broken(ft, v, &should, &is);
-	fill_view(ft, &nominal, v, &should, port);
+	fill_view(ft, &nominal, v, &should, work, port);
 	mend(ft, v, &should, port);
 }
 

@@ -68,6 +68,20 @@ struct fattree_column {
 	const uint8_t *down;
 };
 
+/* The usual ways up as ports for all LIDs: those of switches that are cabled alike are the same. */
+#define FATTREE_ABOVES 48u	/* kept by one thread */
+struct fattree_above {
+	uint32_t digits;		/* by which; FABRIC_NONE: nothing is kept */
+	uint8_t out[UINT8_MAX + 1];	/* port of each way */
+	uint8_t *port;			/* row_len entries; NULL: nothing was ever kept */
+};
+
+struct fattree_work {
+	uint8_t *bytes;				/* scratch by home */
+	struct fattree_above above[FATTREE_ABOVES];
+	uint32_t next;				/* place of above[] that is given up next */
+};
+
 /* What a run leaves for the next one. */
 struct fattree_memo {
 	struct tree *t;			/* as in struct fattree, all references held; NULL: this
@@ -122,11 +136,14 @@ void
 fattree_digits_make(struct fattree *ft, const uint8_t *wanted);
 void
 fattree_digits_free(struct fattree *ft);
-/* The table of one vertex into `port` (row_len entries). `work`: fattree_work_size(). */
-size_t
-fattree_work_size(const struct fattree *ft);
+/* What a thread needs to fill tables, one for each (mem_array); free it before the digits. */
+struct fattree_work *
+fattree_work_new(const struct fattree *ft);
 void
-fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, uint8_t *work);
+fattree_work_free(const struct fattree *ft, struct fattree_work *work);
+/* The table of one vertex into `port` (row_len entries). */
+void
+fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, struct fattree_work *work);
 /* The same where links differ in rate. */
 void
 fattree_fill_uneven(const struct fattree *ft, uint32_t v, uint8_t *port);

@@ -22,11 +22,10 @@ struct repair {
 	uint8_t *refill;		/* by vertex: its table is filled anew */
 	uint32_t *homes;		/* whose costs changed */
 	uint32_t nhomes;		/* how many */
-	struct tree_costs *nominal;	/* costs to these, as they should be */
-	struct tree_costs *live;	/* and as they are */
+	struct tree_costs *live;	/* costs to these, as they are */
 	uint8_t *differs;		/* see tree_costs_patch() */
 	uint8_t *dirty;			/* by vertex: some cost of it changed */
-	uint8_t **work;			/* by thread: for fattree_fill() */
+	struct fattree_work *work;	/* by thread */
 };
 
 static void
@@ -133,7 +132,6 @@ change_costs(struct repair *r, const struct fattree_memo *memo)
 	mem_free(changed);
 	if (r->nhomes <= n / 4 + 1) {
 		r->live = tree_costs_new(ft->t, &ft->s, column, r->nhomes, ft->threads);
-		r->nominal = tree_costs_pick(ft->nominal, r->homes, r->nhomes, ft->threads);
 		r->differs = mem_array(n, r->nhomes);
 		ft->live = tree_costs_patch(ft->t, memo->live, r->live, r->homes, r->nhomes,
 					    r->differs, ft->threads);
@@ -178,10 +176,9 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 	struct fattree_choice choice;
 	struct plan_row *copy;
 
-	nominal.costs = r->nominal;
 	live.costs = r->live;
 	if (!ft->full)
-		fattree_find_ways(ft, &nominal, v, i, &should);
+		fattree_find_ways(ft, &nominal, v, r->homes[i], &should);
 	fattree_find_ways(ft, &live, v, i, &is);
 	fattree_find_choice(ft, &should, &is, &choice);
 	for (uint32_t k = n->first[r->homes[i]]; k < n->first[r->homes[i] + 1]; k++)
@@ -213,9 +210,9 @@ near_dirty(const struct repair *r, uint32_t v)
 }
 
 static void
-refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, uint8_t *work)
+refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, struct fattree_work *work)
 {
-	struct plan_row *row = plan_row_new(ft->in->lids->top);
+	struct plan_row *row = plan_row_blank(ft->in->lids->top);
 
 	fattree_fill(ft, v, row->port, work);
 	ft->rows[v] = row;
@@ -239,7 +236,7 @@ repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 			continue;
 		old = ft->in->previous->rows[sw];
 		if (r->refill[v]) {
-			refill_row(ft, v, old, r->work[thread]);
+			refill_row(ft, v, old, &r->work[thread]);
 			continue;
 		}
 		ft->rows[v] = plan_row_ref(old);
@@ -257,14 +254,10 @@ repair_all(struct repair *r)
 	struct fattree *ft = r->ft;
 
 	fattree_digits_make(ft, r->refill);
-	r->work = mem_array(ft->threads, sizeof(*r->work));
-	for (unsigned i = 0; i < ft->threads; i++)
-		r->work[i] = mem_alloc(fattree_work_size(ft));
+	r->work = fattree_work_new(ft);
 	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
 	parallel_run(ft->threads, ft->t->n, 16, repair_rows, r);
-	for (unsigned i = 0; i < ft->threads; i++)
-		mem_free(r->work[i]);
-	mem_free(r->work);
+	fattree_work_free(ft, r->work);
 }
 
 bool
@@ -297,7 +290,6 @@ fattree_repair(struct fattree *ft)
 	mem_free(r.dirty);
 	mem_free(r.homes);
 	mem_free(r.differs);
-	tree_costs_unref(r.nominal);
 	tree_costs_unref(r.live);
 	return done;
 }

@@ -156,11 +156,12 @@ read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t non
 		limit_row(out, t->port + first, none);
 		return;
 	}
-	for (uint32_t i = 0; i < LANES; i++) {
+	for (uint32_t i = 0; i < b->len; i++) {
 		uint8_t port = b->lid[i] < t->len ? t->port[b->lid[i]] : LFT_NO_PORT;
 
 		out[i] = port < none ? port : none;
 	}
+	memset(out + b->len, none, LANES - b->len);
 }
 
 static void

@@ -176,33 +176,95 @@ levels_heights(const struct fabric *f, uint16_t *level)
 	mem_free(component);
 }
 
-/* sum[]: distances of each switch from (a sample of) its part's leaves; count[]: how many, by
- * component. */
-static void
-sum_distances(const struct fabric *f, const uint32_t *component, const uint16_t *level,
-	      uint64_t *sum, uint32_t *count)
+/* The leaves whose distances are measured, by part (mem_array). */
+static uint8_t *
+draw_samples(const struct fabric *f, const uint32_t *component, const uint16_t *level)
 {
-	uint16_t *dist = mem_array(f->nswitches, sizeof(*dist));
 	uint32_t *leaves = mem_array(f->nswitches, sizeof(*leaves));
 	uint32_t *seen = mem_array(f->nswitches, sizeof(*seen));
+	uint8_t *sample = mem_array(f->nswitches, 1);
 
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		leaves[component[sw]] += level[sw] == 0;
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		uint32_t part = component[sw];
 
-		if (level[sw] || seen[part]++ % (leaves[part] / MAX_SAMPLES + 1))
+		sample[sw] = level[sw] == 0 &&
+			seen[part]++ % (leaves[part] / MAX_SAMPLES + 1) == 0;
+	}
+	mem_free(leaves);
+	mem_free(seen);
+	return sample;
+}
+
+/* Is each neighbour of `b` one of `a`? mark[] is scratch, zeroed before and after. */
+static bool
+has_neighbours_of(const struct fabric *f, uint32_t a, uint32_t b, uint8_t *mark)
+{
+	bool all = true;
+
+	for (uint32_t k = f->edge_first[a]; k < f->edge_first[a + 1]; k++)
+		mark[f->edges[k].to] = 1;
+	for (uint32_t k = f->edge_first[b]; k < f->edge_first[b + 1]; k++)
+		all &= mark[f->edges[k].to];
+	for (uint32_t k = f->edge_first[a]; k < f->edge_first[a + 1]; k++)
+		mark[f->edges[k].to] = 0;
+	return all;
+}
+
+/* List a sample and its twins, samples that have the same neighbours: all others are as far from
+ * each of them. They are no samples any more. */
+static uint32_t
+take_twins(const struct fabric *f, uint32_t sw, uint8_t *sample, uint8_t *mark, uint32_t *twins)
+{
+	uint32_t first = f->edge_first[sw], end = f->edge_first[sw + 1], len = 0;
+	uint32_t hub = first < end ? f->edges[first].to : sw;
+
+	sample[sw] = 0;
+	twins[len++] = sw;
+	for (uint32_t k = f->edge_first[hub]; k < f->edge_first[hub + 1]; k++) {
+		uint32_t to = f->edges[k].to;
+
+		if (!sample[to] || !has_neighbours_of(f, sw, to, mark) ||
+		    !has_neighbours_of(f, to, sw, mark))
 			continue;
+		sample[to] = 0;
+		twins[len++] = to;
+	}
+	return len;
+}
+
+/* sum[]: distances of each switch from (a sample of) its part's leaves; count[]: how many, by
+ * component. */
+static void
+sum_distances(const struct fabric *f, const uint32_t *component, const uint16_t *level,
+	      uint64_t *sum, uint32_t *count)
+{
+	uint8_t *sample = draw_samples(f, component, level), *mark = mem_array(f->nswitches, 1);
+	uint16_t *dist = mem_array(f->nswitches, sizeof(*dist));
+	uint32_t *twins = mem_array(f->nswitches, sizeof(*twins));
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t part = component[sw], len;
+
+		if (!sample[sw])
+			continue;
+		len = take_twins(f, sw, sample, mark, twins);
 		memset(dist, 0xff, f->nswitches * sizeof(*dist));
 		dist[sw] = 0;
 		levels_spread(f, dist);
 		for (uint32_t k = 0; k < f->nswitches; k++)
-			sum[k] += component[k] == part ? dist[k] : 0;
-		count[part]++;
+			sum[k] += component[k] == part ? (uint64_t)len * dist[k] : 0;
+		/* Each is as far from all the others, and not from itself. */
+		for (uint32_t i = 0; i < len && len > 1; i++)
+			sum[twins[i]] += (uint64_t)(len - 1) * dist[twins[1]] -
+				(uint64_t)len * dist[twins[i]];
+		count[part] += len;
 	}
+	mem_free(sample);
+	mem_free(mark);
 	mem_free(dist);
-	mem_free(leaves);
-	mem_free(seen);
+	mem_free(twins);
 }
 
 struct part {

@@ -14,7 +14,7 @@
  * a block of them at once.
  */
 #define LONGEST 127u	/* switches, as in ladder.c */
-#define STRETCH 64u	/* entries that are compared at a time */
+#define STRETCH 512u	/* entries that are compared at a time */
 
 struct repair {
 	const struct plan_lids *lids;		/* of both tables */
@@ -165,13 +165,8 @@ try_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid
 static bool
 same_stretch(const struct ladder_table *a, const struct ladder_table *b, uint32_t lid)
 {
-	uint8_t differ = 0;
-
-	if (lid % STRETCH || lid + STRETCH > a->len || lid + STRETCH > b->len)
-		return false;
-	for (uint32_t i = 0; i < STRETCH; i++)
-		differ |= a->port[lid + i] ^ b->port[lid + i];
-	return !differ;
+	return lid % STRETCH == 0 && lid + STRETCH <= a->len && lid + STRETCH <= b->len &&
+		memcmp(a->port + lid, b->port + lid, STRETCH) == 0;
 }
 
 /* Entries of one switch that differ from the proved ones, or whose port moved. */

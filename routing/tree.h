@@ -121,10 +121,6 @@ struct tree_costs *
 tree_costs_patch(const struct tree *t, const struct tree_costs *old,
 		 const struct tree_costs *columns, const uint32_t *homes, uint32_t nhomes,
 		 uint8_t *differs, unsigned threads);
-/* The costs to nhomes homes alone. */
-struct tree_costs *
-tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes,
-		unsigned threads);
 struct tree_costs *
 tree_costs_ref(struct tree_costs *c);
 void

@@ -307,45 +307,15 @@ tree_costs_changes(const struct tree *t, const struct tree_state *s, struct tree
 	row_unref(fresh);
 }
 
-/* Costs to some homes, taken out or put in. */
+/* Costs to some homes, put in. */
 struct patch {
 	const struct tree_costs *old;		/* costs to all */
-	const struct tree_costs *columns;	/* new costs to some homes; NULL: taken out */
+	const struct tree_costs *columns;	/* new costs to some homes */
 	const uint32_t *homes;			/* which */
 	uint32_t nhomes;			/* how many */
 	uint8_t *differs;			/* see tree_costs_patch() */
 	struct tree_costs *c;			/* what comes out */
 };
-
-static void
-pick_rows(void *arg, unsigned thread, size_t first, size_t end)
-{
-	const struct patch *p = arg;
-
-	(void)thread;
-	for (size_t v = first; v < end; v++) {
-		struct tree_row *row = p->c->row[v] = row_new(p->c->width);
-
-		memset(row->down, TREE_FAR, 2 * (size_t)p->c->width);
-		for (uint32_t i = 0; i < p->nhomes; i++) {
-			row->down[i] = p->old->row[v]->down[p->homes[i]];
-			row->any[i] = p->old->row[v]->any[p->homes[i]];
-		}
-	}
-}
-
-struct tree_costs *
-tree_costs_pick(const struct tree_costs *c, const uint32_t *homes, uint32_t nhomes,
-		unsigned threads)
-{
-	struct tree_costs *picked = costs_new(c->n, nhomes);
-	struct patch p = { .old = c, .homes = homes, .nhomes = nhomes, .c = picked };
-
-	for (uint32_t i = 0; i < nhomes; i++)
-		picked->odd[i] = c->odd[homes[i]];
-	parallel_run(threads, c->n, 64, pick_rows, &p);
-	return picked;
-}
 
 /* Mark what differs; true if anything does. */
 static bool

@@ -25,14 +25,22 @@ unref(uint32_t *refs)
 }
 
 struct plan_row *
-plan_row_new(uint16_t top)
+plan_row_blank(uint16_t top)
 {
 	uint32_t len = plan_row_len(top);
 	struct plan_row *r = mem_alloc(sizeof(*r) + len);
 
 	r->refs = 1;
 	r->len = len;
-	memset(r->port, LFT_NO_PORT, len);
+	return r;
+}
+
+struct plan_row *
+plan_row_new(uint16_t top)
+{
+	struct plan_row *r = plan_row_blank(top);
+
+	memset(r->port, LFT_NO_PORT, r->len);
 	return r;
 }
 

@@ -135,6 +135,8 @@ plan_row_len(uint16_t top)
 struct plan_row *
 plan_row_new(uint16_t top);		/* all LFT_NO_PORT */
 struct plan_row *
+plan_row_blank(uint16_t top);		/* for those who write all of its entries */
+struct plan_row *
 plan_row_copy(const struct plan_row *r);
 struct plan_row *
 plan_row_ref(struct plan_row *r);
