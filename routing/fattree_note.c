@@ -94,7 +94,8 @@ fattree_describe(struct fattree *ft, const struct ranks *r, char *note, size_t s
 	buf_printf(&b, "%u levels, %u leaves, %u ports of hosts", ft->t->levels,
 		   ft->numbers->nleaves, ft->numbers->nhosts);
 	if (ft->no_tree)
-		buf_str(&b, "; no tree, as most of them hang above others: balanced by load");
+		buf_str(&b, "; no tree, as most of them hang above others: balanced by load, and "
+			"entries stay as they were where they can");
 	describe_lost(&b, ft);
 	describe_apart(&b, ft);
 	if (!ft->roots[0])

@@ -271,6 +271,20 @@ test_classes(void **state)
 	fabric_unref(f);
 }
 
+/* A torus is balanced, and the note says on what that depends. */
+static void
+test_no_tree(void **state)
+{
+	struct fabric *f = help_generate("torus 3 3 2", true, 1);
+	struct plan *p = must_route(f, 0);
+
+	(void)state;
+	assert_non_null(strstr(p->note, "no tree, as most of them hang above others: balanced by "
+			       "load, and entries stay as they were where they can"));
+	plan_unref(p);
+	fabric_unref(f);
+}
+
 /* A trunk of a sixth of the others' rate carries its share of destinations or none, and the good
  * ones are within one of each other: counted by hand for each of the two switches at its ends. */
 static void
@@ -392,7 +406,7 @@ main(void)
 		cmocka_unit_test(test_repeat),
 		cmocka_unit_test(test_lmc),
 		cmocka_unit_test(test_two_ports),
-		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_no_tree), cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_edr),
 		cmocka_unit_test(test_ndr),
 	};
