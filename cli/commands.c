@@ -65,7 +65,9 @@ static const struct cli_option event_options[] = {
 	{ 0 },
 };
 
-#define SAMPLES { "seed", "N", "seed", CLI_NUMBER, "of what is sampled to measure load (1)", NULL }
+#define SAMPLES \
+	{ "seed", "N", "seed", CLI_NUMBER, "of what is sampled to measure load (1)", NULL }, \
+	{ "samples", "N", "samples", CLI_NUMBER, "how much is sampled", NULL }
 #define THREADS { "threads", "N", "threads", CLI_NUMBER, "instead of one for each core", NULL }
 
 #define NAMES { "names", "FILE", "names", CLI_STRING, "names of nodes by GUID", NULL }

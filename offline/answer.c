@@ -2,6 +2,10 @@
 #include "offline/offline.h"
 
 #include <stdio.h>
+#include <unistd.h>
+#include "routing/report.h"
+
+#define MANY_PORTS 10000u	/* whose measuring takes a while */
 
 /* What the program says: one object on standard output, or one sentence on standard error. */
 int
@@ -36,4 +40,15 @@ offline_names(const struct offline *o, struct fabric *f, struct name_map **names
 		f->nodes[i].name = name ? name : f->nodes[i].name;
 	}
 	return 0;
+}
+
+void
+offline_measure(const struct offline *o, const struct check_input *in, struct quality_report *q)
+{
+	uint32_t ports = report_host_ports(in);
+
+	if (ports > MANY_PORTS && isatty(STDERR_FILENO))
+		fprintf(stderr, "weft: measuring the load between %u ports of hosts "
+			"(--no-quality leaves that out)\n", ports);
+	report_measure(in, o->seed, o->samples, q);
 }

@@ -190,7 +190,7 @@ prove(struct check *c)
 	/* A credit loop alone is no reason to measure nothing: the tables do deliver. */
 	c->measured = c->o->quality && delivers(&c->host_report);
 	if (c->measured)
-		report_measure(&in, c->o->seed, &c->q);
+		offline_measure(c->o, &in, &c->q);
 }
 
 static void

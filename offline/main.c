@@ -83,6 +83,7 @@ static const struct option longs[] = {
 	{ "storage", required_argument, NULL, 'S' }, { "other", required_argument, NULL, 'O' },
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
 	{ "names", required_argument, NULL, 'n' },
+	{ "samples", required_argument, NULL, 'm' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -106,6 +107,9 @@ take_option(struct offline *o, int letter, char *value)
 	case 'o':
 		o->lfts = value;
 		return NULL;
+	case 'm':
+		return take_number(value, REPORT_SAMPLES_MAX, &o->samples) && o->samples ? NULL :
+			"a number from 1 to 100000";
 	case 'n':
 		o->names = value;
 		return NULL;

@@ -38,6 +38,7 @@ struct offline {
 	const char *tables;	/* that engine `file` takes; NULL */
 	unsigned threads;	/* 0: one per core */
 	uint64_t seed;		/* of what is sampled */
+	unsigned samples;	/* how many, 0: as reports have them */
 	bool quality;		/* measure it */
 };
 
@@ -51,6 +52,12 @@ offline_check(const struct offline *o);
  * without such a file. */
 int
 offline_names(const struct offline *o, struct fabric *f, struct name_map **names, struct error *e);
+
+/* Measure the load, and at a terminal say so first where it takes a while. */
+struct check_input;
+struct quality_report;
+void
+offline_measure(const struct offline *o, const struct check_input *in, struct quality_report *q);
 
 /* Say the sentence; returns OFFLINE_REFUSED. */
 int

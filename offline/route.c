@@ -84,10 +84,10 @@ route(struct route *r)
 	if (r->verdict || !o->quality)
 		return;
 	start = clock_monotonic();
-	report_measure(&(struct check_input){
+	offline_measure(o, &(struct check_input){
 		.fabric = r->fabric, .lids = r->plan->lids, .rows = r->plan->rows,
 		.lanes = r->plan->lanes, .ranks = r->plan->ranks, .threads = o->threads,
-	}, o->seed, &r->q);
+	}, &r->q);
 	r->quality_ms = (double)(clock_monotonic() - start) / 1e6;
 }
 

@@ -8,9 +8,12 @@
 #define SHIFTS_ALL 1024u	/* host ports up to which all shifts are counted */
 #define SHIFTS_SAMPLED 256u
 #define SAMPLES 100u		/* random permutations */
+/* The same above REPORT_MANY host ports, where each takes long and all are alike. */
+#define SHIFTS_FEW 48u
+#define SAMPLES_FEW 16u
 
-static uint32_t
-ports_with_lid(const struct check_input *in)
+uint32_t
+report_host_ports(const struct check_input *in)
 {
 	const struct fabric *f = in->fabric;
 	uint32_t len = 0;
@@ -21,9 +24,18 @@ ports_with_lid(const struct check_input *in)
 }
 
 void
-report_measure(const struct check_input *in, uint64_t seed, struct quality_report *q)
+report_measure(const struct check_input *in, uint64_t seed, uint32_t samples,
+	       struct quality_report *q)
 {
-	quality_measure(in, seed, ports_with_lid(in) > SHIFTS_ALL ? SHIFTS_SAMPLED : 0, SAMPLES, q);
+	uint32_t ports = report_host_ports(in), shifts = 0;
+
+	if (samples)
+		shifts = samples;
+	else if (ports > SHIFTS_ALL)
+		shifts = ports > REPORT_MANY ? SHIFTS_FEW : SHIFTS_SAMPLED;
+	if (!samples)
+		samples = ports > REPORT_MANY ? SAMPLES_FEW : SAMPLES;
+	quality_measure(in, seed, shifts, samples, q);
 }
 
 void

@@ -11,9 +11,17 @@
  */
 #define REPORT_SEED 1		/* of the sampled parts, where nobody asks for another */
 
-/* Measure with the depth that reports have: every shift up to 1024 host ports, a sample above. */
+#define REPORT_MANY 20000u	/* host ports above which less is sampled */
+#define REPORT_SAMPLES_MAX 100000u
+
+/* Ports of hosts that have a LID. */
+uint32_t
+report_host_ports(const struct check_input *in);
+/* Measure with the depth that reports have: every shift up to 1024 host ports, samples above, fewer
+ * of them above REPORT_MANY; or else so many shifts, permutations and matchings each. */
 void
-report_measure(const struct check_input *in, uint64_t seed, struct quality_report *q);
+report_measure(const struct check_input *in, uint64_t seed, uint32_t samples,
+	       struct quality_report *q);
 
 /* Fields of the present object: "ok" (from `verdict`, 0 = proved), counts, hops. */
 void

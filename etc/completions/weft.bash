@@ -10,8 +10,8 @@ _weft_options_of() {
 	"show ports" | "show links") echo --type --down --slow --all ;;
 	"show routes") echo --all --dump ;;
 	"show events") echo --last --after --type --level --follow ;;
-	check) echo --dump --names --seed --threads --no-quality ;;
-	route) echo --engine --roots --storage --other --lmc --file --names --lfts --seed \
+	check) echo --dump --names --seed --samples --threads --no-quality ;;
+	route) echo --engine --roots --storage --other --lmc --file --names --lfts --seed --samples \
 		--threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
@@ -44,7 +44,7 @@ _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
 		--last | --after | --roots | --storage | --other | --lmc | --file | --names | \
-		--lfts | --seed | --threads) return 0 ;;
+		--lfts | --seed | --samples | --threads) return 0 ;;
 	# With "show routes" --dump is a flag.
 	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac

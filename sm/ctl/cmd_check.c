@@ -32,7 +32,7 @@ check_run(struct ctl_req *r)
 
 	c->verdict = check_routing(&in, &c->report);
 	if (c->quality && !c->verdict)
-		report_measure(&in, REPORT_SEED, &c->q);
+		report_measure(&in, REPORT_SEED, 0, &c->q);
 }
 
 static void
