@@ -8,48 +8,72 @@
  * Loads of links under all pairs of hosts at once, and what tables and levels they belong to. Ways
  * to one destination are followed once from each switch with hosts.
  */
+#define BLOCK 64u	/* destinations that are followed together: a bit each */
 
-/* All pairs, by destination: who crosses each link, and to how many destinations. */
+
+/* Of a block of destinations: that of bit `bit` is counted at the link, if it was not before. */
+static void
+count_dest(struct quality *q, struct counter *c, uint32_t edge, uint32_t block, uint64_t bit)
+{
+	if (c->stamp[edge] != block) {
+		c->stamp[edge] = block;
+		c->counted[edge] = 0;
+	}
+	if (!(c->counted[edge] & bit))
+		__atomic_fetch_add(&q->dests[edge], 1, __ATOMIC_RELAXED);
+	c->counted[edge] |= bit;
+}
+
+static void
+count_way(struct quality *q, struct counter *c, uint32_t leaf, size_t host, size_t first)
+{
+	uint64_t *from = &q->from[(size_t)leaf * q->words];
+	uint32_t e = measure_edge(q, q->leaves[leaf], &q->hosts[host]);
+
+	for (uint32_t hops = 0; e != FABRIC_NONE && hops < UINT8_MAX; hops++) {
+		uint64_t *word = &from[e / 64], bit = (uint64_t)1 << e % 64;
+
+		if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+			__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+		count_dest(q, c, e, (uint32_t)first + 1, (uint64_t)1 << (host - first));
+		c->pairs[e] += q->leaf_hosts[leaf];
+		e = measure_edge(q, q->channels.to[e], &q->hosts[host]);
+	}
+}
+
+/* All pairs: who crosses each link, and to how many destinations. In blocks of destinations whose
+ * LIDs lie side by side in the tables. */
 static void
 run_all_pairs(void *arg, unsigned thread, size_t first, size_t end)
 {
 	struct quality *q = arg;
 	struct counter *c = &q->counters[thread];
 
-	for (size_t i = first; i < end; i++)
-		for (uint32_t l = 0; l < q->nleaves; l++) {
-			uint64_t bit = (uint64_t)1 << l % 64;
-			uint32_t sw = q->leaves[l], e = measure_edge(q, sw, &q->hosts[i]);
+	for (; first < end; first += BLOCK) {
+		size_t last = end - first > BLOCK ? first + BLOCK : end;
 
-			for (uint32_t hops = 0; e != FABRIC_NONE && hops < UINT8_MAX; hops++) {
-				uint64_t *word = &q->from[(size_t)e * q->words + l / 64];
-
-				if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
-					__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
-				if (c->stamp[e] != i + 1)
-					__atomic_fetch_add(&q->dests[e], 1, __ATOMIC_RELAXED);
-				c->stamp[e] = (uint32_t)i + 1;
-				c->pairs[e] += q->leaf_hosts[l];
-				e = measure_edge(q, q->channels.to[e], &q->hosts[i]);
-			}
-		}
+		for (uint32_t l = 0; l < q->nleaves; l++)
+			for (size_t i = first; i < last; i++)
+				count_way(q, c, l, i, first);
+	}
 }
 
 static uint32_t
 a2a_risk(const struct quality *q)
 {
-	uint32_t risk = 0;
+	uint32_t nedges = q->in->fabric->nedges, risk = 0;
+	uint32_t *sources = mem_array(nedges, sizeof(*sources));
 
-	for (uint32_t e = 0; e < q->in->fabric->nedges; e++) {
-		uint32_t sources = 0, least;
+	for (uint32_t l = 0; l < q->nleaves; l++)
+		for (uint32_t e = 0; e < nedges; e++)
+			if (q->from[(size_t)l * q->words + e / 64] >> e % 64 & 1)
+				sources[e] += q->leaf_hosts[l];
+	for (uint32_t e = 0; e < nedges; e++) {
+		uint32_t least = sources[e] < q->dests[e] ? sources[e] : q->dests[e];
 
-		for (uint32_t l = 0; l < q->nleaves; l++)
-			if (q->from[(size_t)e * q->words + l / 64] >> l % 64 & 1)
-				sources += q->leaf_hosts[l];
-		least = sources < q->dests[e] ? sources : q->dests[e];
-		if (least > risk)
-			risk = least;
+		risk = least > risk ? least : risk;
 	}
+	mem_free(sources);
 	return risk;
 }
 
@@ -168,10 +192,10 @@ loads_measure(struct quality *q, struct quality_report *r)
 	const struct fabric *f = q->in->fabric;
 	struct tables t = { .q = q, .entries = mem_array(f->nedges, sizeof(*t.entries)) };
 
-	q->words = q->nleaves / 64 + 1;
-	q->from = mem_array((size_t)f->nedges * q->words, sizeof(*q->from));
+	q->words = f->nedges / 64 + 1;
+	q->from = mem_array((size_t)q->nleaves * q->words, sizeof(*q->from));
 	q->dests = mem_array(f->nedges, sizeof(*q->dests));
-	parallel_run(q->threads, q->nhosts, 16, run_all_pairs, q);
+	parallel_run(q->threads, q->nhosts, BLOCK, run_all_pairs, q);
 	parallel_run(q->threads, f->nswitches, 16, count_entries, &t);
 	r->a2a = a2a_risk(q);
 	add_links(q, t.entries, r);

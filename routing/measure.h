@@ -34,7 +34,8 @@ struct counter {
 	uint32_t *used;		/* edges that have any */
 	uint32_t nused;		/* their number */
 	uint32_t *perm;		/* by host: a permutation */
-	uint32_t *stamp;	/* by edge: last destination that was counted there */
+	uint32_t *stamp;	/* by edge: last block of destinations that was counted there */
+	uint64_t *counted;	/* by edge: of that, which ones */
 	uint64_t *pairs;	/* by edge: pairs of hosts that cross it */
 };
 
@@ -53,7 +54,7 @@ struct quality {
 	uint32_t *leaves;		/* switches that have hosts */
 	uint32_t *leaf_hosts;		/* how many each has */
 	uint32_t nleaves;		/* their number */
-	uint64_t *from;			/* by edge: bitmap of leaves whose paths cross it */
+	uint64_t *from;			/* by leaf: bitmap of edges that its paths cross; atomic */
 	uint32_t *dests;		/* by edge: destinations whose paths cross it; atomic */
 	uint32_t words;			/* of one bitmap */
 	struct cuts *cuts;		/* levels, and parts of the fabric below them */

@@ -234,6 +234,7 @@ quality_init(struct quality *q)
 		c->worst = mem_array(f->nedges, sizeof(*c->worst));
 		c->used = mem_array(f->nedges, sizeof(*c->used));
 		c->stamp = mem_array(f->nedges, sizeof(*c->stamp));
+		c->counted = mem_array(f->nedges, sizeof(*c->counted));
 		c->pairs = mem_array(f->nedges, sizeof(*c->pairs));
 		c->perm = mem_array(q->nhosts, sizeof(*c->perm));
 	}
@@ -247,6 +248,7 @@ quality_free(struct quality *q)
 		mem_free(q->counters[i].worst);
 		mem_free(q->counters[i].used);
 		mem_free(q->counters[i].stamp);
+		mem_free(q->counters[i].counted);
 		mem_free(q->counters[i].pairs);
 		mem_free(q->counters[i].perm);
 	}
