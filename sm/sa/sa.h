@@ -29,7 +29,7 @@
  * - Work is bounded: an answer of more than SA_TABLE_MAX bytes is SA_STATUS_NO_RESOURCES instead,
  *   and so is one for which more than SA_PATHS_MAX paths have to be walked.
  */
-#define SA_TABLE_MAX (8u << 20)
+#define SA_TABLE_MAX (24u << 20)
 #define SA_PATHS_MAX (1u << 16)
 #define SA_SMS_MAX 33
 #define SA_SERVICES_MAX 65536	/* in all, */
