@@ -90,23 +90,50 @@ share_rows(struct plan_job *j)
 	}
 }
 
-/* A rehearsal of its loss: nobody will write to it. */
-static bool
-is_gone(const struct plan_job *j, uint32_t sw)
+/* The switch that the subnet manager is, or hangs on; FABRIC_NONE. */
+static uint32_t
+own_switch(const struct fabric *f)
+{
+	const struct fabric_port *p = f->sm_port == FABRIC_NONE ? NULL : &f->ports[f->sm_port];
+
+	if (!p || f->nodes[p->node].sw != FABRIC_NONE || p->peer == FABRIC_NONE)
+		return p ? f->nodes[p->node].sw : FABRIC_NONE;
+	return f->nodes[f->ports[p->peer].node].sw;
+}
+
+/* By switch: a rehearsal of a loss takes it out of our reach, so nobody will write to it. */
+static bool *
+find_gone(const struct plan_job *j)
 {
 	const struct fabric *f = j->plan->fabric;
+	uint32_t *queue = mem_array(f->nswitches + 1, sizeof(*queue)), len = 0;
+	bool *gone = mem_array(f->nswitches + 1, sizeof(*gone));
+	uint32_t own = own_switch(f);
 
-	return j->dry_run && f->nswitches > 1 && f->edge_first[sw] == f->edge_first[sw + 1];
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		gone[sw] = j->dry_run && own != FABRIC_NONE && sw != own;
+	if (own != FABRIC_NONE)
+		queue[len++] = own;
+	for (uint32_t i = 0; i < len; i++)
+		for (uint32_t e = f->edge_first[queue[i]]; e < f->edge_first[queue[i] + 1]; e++)
+			if (gone[f->edges[e].to]) {
+				gone[f->edges[e].to] = false;
+				queue[len++] = f->edges[e].to;
+			}
+	mem_free(queue);
+	return gone;
 }
 
 static void
 count_changes(struct plan_job *j)
 {
+	bool *gone = find_gone(j);
+
 	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
 		const struct plan_row *new = j->plan->rows[sw];
 		const struct plan_row *old = j->shadow ? j->shadow->rows[sw] : NULL;
 
-		if (!new || new == old || j->plan->fixed[sw] || is_gone(j, sw))
+		if (!new || new == old || j->plan->fixed[sw] || gone[sw])
 			continue;
 		j->switches++;
 		for (uint32_t at = 0; at < new->len; at += LFT_BLOCK_LEN) {
@@ -120,6 +147,7 @@ count_changes(struct plan_job *j)
 			j->blocks += j->entries != before || !old;
 		}
 	}
+	mem_free(gone);
 }
 
 static uint32_t

@@ -156,6 +156,15 @@ shown_to_routing(struct subnet *s, const struct fabric *whole)
 	return shown;
 }
 
+/* Nothing is left at our own port. */
+static bool
+cuts_us_off(const struct fabric *f)
+{
+	const struct fabric_port *p = f->sm_port == FABRIC_NONE ? NULL : &f->ports[f->sm_port];
+
+	return p && f->nodes[p->node].sw == FABRIC_NONE && p->peer == FABRIC_NONE;
+}
+
 /* A rehearsal, or a plain reroute, needs no sweep: it routes what is known. */
 static void
 route_known(struct subnet *s)
@@ -163,6 +172,13 @@ route_known(struct subnet *s)
 	const struct fabric *whole = topo_snapshot(&s->topo, s->env.names, ++s->generation);
 	const struct fabric *shown = shown_to_routing(s, whole);
 
+	if (s->reroute.c.kind == CHANGE_FAIL && cuts_us_off(shown)) {
+		reroute_answer(s, ERR_REFUSED, "the subnet manager itself would be cut off: tables "
+			       "would stay as they are");
+		fabric_unref(shown);
+		fabric_unref(whole);
+		return;
+	}
 	loop_timer_cancel(s->timer);
 	s->change_started = loop_now(s->env.loop);
 	subnet_set_stage(s, SUBNET_ROUTE);

@@ -470,6 +470,10 @@ fabric_node_text(char text[FABRIC_NAME_SIZE], const struct fabric *f, uint32_t n
 	char guid[GUID_TEXT_SIZE];
 	bool shared = false;
 
+	if (!name[0]) {		/* it is gone, or has not told */
+		snprintf(text, FABRIC_NAME_SIZE, "%s", guid_text(guid, f->nodes[node].guid));
+		return text;
+	}
 	for (uint32_t i = 0; i < f->nnodes && !shared; i++)
 		shared = i != node && strcmp(f->nodes[i].name, name) == 0;
 	if (shared)

@@ -314,6 +314,56 @@ foretold(void **state)
 	end(sm, t);
 }
 
+/* All tables, before or after. */
+static uint8_t *
+tables(const struct bed *b, uint16_t top)
+{
+	uint8_t *t = mem_array((size_t)b->net->nnodes * (top + 1u), 1);
+
+	for (uint32_t n = 0; n < b->net->nnodes; n++)
+		for (uint16_t lid = 0; lid <= top && b->net->nodes[n].type == IBNET_SWITCH; lid++)
+			t[(size_t)n * (top + 1u) + lid] = model_lft(b->m, n, lid);
+	return t;
+}
+
+/* What would be out of reach is not counted, for nobody could write to it; and what the subnet
+ * manager itself hangs on cannot be lost so that anything would change. */
+static void
+out_of_reach(void **state)
+{
+	struct tap *t;
+	/* Pods T2_0, T1_0, T1_1 and T2_1, T1_2, T1_3 below one top switch. */
+	struct bed_sm *sm = live("xgft 3 2 2 2 1 1 1", &t);
+	struct bed *b = sm->bed;
+	uint16_t top = sm->s->plan->lids->top;
+	uint8_t *before = tables(b, top), *after;
+	struct outcome o;
+	unsigned n = 0;
+
+	(void)state;
+	change(sm, CHANGE_FAIL, "T3_0", true, &o);
+	assert_int_equal(o.error, 0);
+	assert_int_equal(o.report.cut_off, 2 * 4 * 4);
+	model_power(b->m, bed_node(b, "T3_0"), false);
+	bed_wait(b, SEC(3));
+	works(sm);
+	after = tables(b, top);
+	for (size_t i = 0; i < (size_t)b->net->nnodes * (top + 1u); i++)
+		n += model_is_on(b->m, (uint32_t)(i / (top + 1u))) && before[i] != after[i];
+	assert_true(n > 0);
+	assert_int_equal(o.report.entries, n);
+	change(sm, CHANGE_FAIL, "T1_0", true, &o);
+	assert_int_equal(o.error, ERR_REFUSED);
+	assert_non_null(strstr(o.text, "subnet manager itself would be cut off"));
+	change(sm, CHANGE_FAIL, "H0/1", true, &o);
+	assert_int_equal(o.error, ERR_REFUSED);
+	change(sm, CHANGE_FAIL, "T1_1", true, &o);
+	assert_int_equal(o.error, 0);
+	mem_free(before);
+	mem_free(after);
+	end(sm, t);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -323,6 +373,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(drained_and_needed),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(foretold),
+		cmocka_unit_test(out_of_reach),
 	};
 
 	if (argc > 1)
