@@ -238,6 +238,7 @@ static void
 status_sweep(const json_t *s)
 {
 	const json_t *stages = json_object_get(s, "stages"), *mads = json_object_get(s, "mads");
+	const json_t *sa = json_object_get(s, "sa");
 	char all[DURATION_TEXT_SIZE], t[4][DURATION_TEXT_SIZE];
 
 	if (!field_uint(s, "sweeps")) {
@@ -256,6 +257,10 @@ status_sweep(const json_t *s)
 	     "%llu unsolicited\n",
 	     N(mads, "sent"), N(mads, "timed_out"), N(mads, "refused"), N(mads, "malformed"),
 	     N(mads, "unsolicited"));
+	if (field_uint(sa, "requests"))
+		emit(stdout,
+		     "  SA          %llu requests: %llu answered, %llu refused, %llu dropped\n",
+		     N(sa, "requests"), N(sa, "answered"), N(sa, "refused"), N(sa, "dropped"));
 }
 
 static void

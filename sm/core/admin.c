@@ -96,6 +96,19 @@ admin_new(struct subnet *s)
 }
 
 void
+admin_status(const struct subnet *s, struct subnet_status *st)
+{
+	const struct sa_counters *c = sa_counters(s->sa);
+
+	st->sa_requests = c->requests;
+	st->sa_answered = c->answered;
+	st->sa_refused = c->refused;
+	st->sa_dropped = 0;
+	for (unsigned i = 0; i < SA_DROPS; i++)
+		st->sa_dropped += c->dropped[i];
+}
+
+void
 admin_request(struct subnet *s, const struct port_mad *m)
 {
 	if (s->role == ROLE_MASTER)

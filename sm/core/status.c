@@ -284,6 +284,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 		status_plan(s, st);
 	else
 		status_found(s, st);
+	admin_status(s, st);
 	if (s->transact) {
 		const struct transact_counters *c = transact_counters(s->transact);
 

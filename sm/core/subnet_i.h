@@ -538,6 +538,9 @@ notice_own_sminfo(const struct subnet *s, struct sminfo *i);
 /* The subnet administrator of a subnet; sa_free() ends it. */
 struct sa *
 admin_new(struct subnet *s);
+/* What it has done, for the status. */
+void
+admin_status(const struct subnet *s, struct subnet_status *st);
 /* A message for it. */
 void
 admin_request(struct subnet *s, const struct port_mad *m);

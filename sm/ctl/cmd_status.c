@@ -93,6 +93,12 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "unsolicited", st->mads_unsolicited);
 	jw_uint(j, "refused", st->mads_refused);
 	jw_end(j);
+	jw_object(j, "sa");
+	jw_uint(j, "requests", st->sa_requests);
+	jw_uint(j, "answered", st->sa_answered);
+	jw_uint(j, "refused", st->sa_refused);
+	jw_uint(j, "dropped", st->sa_dropped);
+	jw_end(j);
 }
 
 static uint64_t

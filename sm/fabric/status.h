@@ -55,6 +55,10 @@ struct subnet_status {
 	uint64_t mads_malformed;
 	uint64_t mads_unsolicited;
 	uint64_t mads_refused;
+	uint64_t sa_requests;		/* to the subnet administrator */
+	uint64_t sa_answered;		/* of them with what was asked for */
+	uint64_t sa_refused;		/* answered with an error status */
+	uint64_t sa_dropped;		/* not answered */
 	char master[200];		/* standby: who is in charge, for people */
 	unsigned nwarnings;
 	unsigned more_warnings;		/* that did not fit */

@@ -30,6 +30,7 @@ def managed_by(kind, name):
             m = kind(lab)
             m.start()
             m.wait_up()
+            lab.manager = m
             yield lab
             need(m.process.alive(), "the subnet manager has ended")
             m.stop()
@@ -73,6 +74,8 @@ def test_sa_tools():
         t.fails("saquery MCMR", "0x000c")
         t.fails("saquery --smkey 2 NR", "timed out")
         need(t("saquery NR 40000") == "", "a node of a LID that nobody has")
+        need(re.search(r"^  SA +[0-9]+ requests: ", lab.manager.weft("status")[0], re.M),
+             "weft status tells nothing of the administrator")
         t.says("ibtracert -G 0x100001 0x100003", "lid", "H0_0_1")
         t.says("ibqueryerrors", "208 nodes checked, 0 bad nodes",
                "768 ports checked, 0 ports have errors")

@@ -226,6 +226,28 @@ test_keys(void **state)
 	assert_int_equal(r.info.m_key, 0);
 }
 
+/* Nothing published yet: come again. Not the master: no word. */
+static void
+test_not_ready(void **state)
+{
+	struct sa_bed *b = *state;
+	struct subnet *s = b->sm->s;
+	struct plan *published = s->plan;
+	struct subnet_status st;
+	struct sa_node r = { .lid = sa_bed_lid(b, "H1_0_0", 1) };
+
+	s->plan = NULL;
+	assert_int_equal(sa_bed_get(b, &sa_node_type, &r, SA_BIT(SA_NODE_LID), &r),
+			 MAD_STATUS_BUSY);
+	s->plan = published;
+	s->role = ROLE_STANDBY;
+	assert_false(sa_bed_ask(b, MAD_GET, &sa_node_type, &r, SA_BIT(SA_NODE_LID)));
+	s->role = ROLE_MASTER;
+	subnet_status(s, &st);
+	assert_int_equal(st.sa_requests, st.sa_answered + st.sa_refused + st.sa_dropped);
+	assert_int_equal(st.sa_dropped, 1);
+}
+
 int
 main(void)
 {
@@ -234,7 +256,7 @@ main(void)
 		cmocka_unit_test(test_ports), cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_tables), cmocka_unit_test(test_links),
 		cmocka_unit_test(test_managers), cmocka_unit_test(test_statuses),
-		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_keys), cmocka_unit_test(test_not_ready),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
