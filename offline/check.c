@@ -33,6 +33,7 @@ struct check {
 	int host_verdict;		/* of these; 0 if all together are proved */
 	int verdict;			/* of unicast and credit loops */
 	double proof_ms;		/* time that the proof took */
+	char clash[300];		/* LIDs that cannot be so; "" */
 	struct buf note;		/* remarks */
 };
 
@@ -59,7 +60,7 @@ leave_out_top(struct check *c)
 static int
 take_lids(struct check *c, struct error *e)
 {
-	uint32_t taken;
+	uint32_t taken, without;
 
 	c->lids = offline_lids_known(c->dump.fabric, c->dump.lfts, &taken);
 	if (!c->lids->top)
@@ -69,6 +70,10 @@ take_lids(struct check *c, struct error *e)
 	if (taken)
 		buf_printf(&c->note, "LIDs of %u ports are those of the tables, for the topology "
 			   "has none", taken);
+	without = offline_lids_left_out(c->dump.fabric, c->lids, c->clash, sizeof(c->clash));
+	if (without)
+		buf_printf(&c->note, "%s%u ports have no LID and are left out",
+			   c->note.len ? "; " : "", without);
 	leave_out_top(c);
 	return 0;
 }
@@ -216,12 +221,13 @@ put_dump(struct json *j, const struct check *c)
 static int
 answer(struct check *c)
 {
-	int verdict = c->verdict || c->trees.first[0] ? ERR_REFUSED : 0, status;
+	int verdict = c->verdict || c->clash[0] || c->trees.first[0] ? ERR_REFUSED : 0, status;
 	struct buf b = { 0 };
 	struct json j;
 
 	if (!c->report.first[0])
-		snprintf(c->report.first, sizeof(c->report.first), "%s", c->trees.first);
+		snprintf(c->report.first, sizeof(c->report.first), "%s",
+			 c->clash[0] ? c->clash : c->trees.first);
 	jw_init(&j, &b);
 	jw_object(&j, NULL);
 	put_dump(&j, c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "offline/offline.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/text/lfts.h"
@@ -194,4 +195,41 @@ offline_lids_known(const struct fabric *f, const struct lfts *tables, uint32_t *
 	if (*taken)
 		plan_lids_index(l, f);
 	return l;
+}
+
+static bool
+overlap(const struct fabric_port *a, const struct fabric_port *b)
+{
+	return b->lid && a->lid < b->lid + (1u << (b->lmc & 7)) &&
+	       b->lid < a->lid + (1u << (a->lmc & 7));
+}
+
+uint32_t
+offline_lids_left_out(const struct fabric *f, const struct plan_lids *l, char *clash, size_t size)
+{
+	char name[2][FABRIC_NAME_SIZE];
+	uint32_t without = 0, other;
+
+	clash[0] = '\0';
+	for (uint32_t i = 0; i < f->nports; i++) {
+		const struct fabric_port *p = &f->ports[i];
+
+		if (!is_end_port(f, i) || l->base[i])
+			continue;
+		without += !p->lid;
+		if (!p->lid || clash[0])
+			continue;
+		for (other = 0; other < f->nports; other++)
+			if (other != i && is_end_port(f, other) && overlap(p, &f->ports[other]))
+				break;
+		fabric_node_text(name[0], f, p->node, FABRIC_NAME_LEN);
+		if (other < f->nports)
+			snprintf(clash, size, "LID %u is claimed by %s and by %s", p->lid, name[0],
+				 fabric_node_text(name[1], f, f->ports[other].node,
+						  FABRIC_NAME_LEN));
+		else
+			snprintf(clash, size, "%s cannot have LID %u, LMC %u", name[0], p->lid,
+				 p->lmc);
+	}
+	return without;
 }

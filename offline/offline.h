@@ -82,5 +82,9 @@ offline_lids(const struct fabric *f, unsigned lmc, struct error *e);
 struct lfts;
 struct plan_lids *
 offline_lids_known(const struct fabric *f, const struct lfts *tables, uint32_t *taken);
+/* How many cabled end ports have no LID. Where the topology states one that cannot be the port's,
+ * for another claims it or it is none, `clash` (of `size` bytes) gets a sentence; else "". */
+uint32_t
+offline_lids_left_out(const struct fabric *f, const struct plan_lids *l, char *clash, size_t size);
 
 #endif

@@ -532,6 +532,41 @@ test_lids(void **state)
 	ibnet_free(net);
 }
 
+/* LIDs that two ports claim are nobody's, and that is told; so is what is no LID. */
+static void
+test_clash(void **state)
+{
+	struct ibnet *net = ring(true);
+	struct plan_lids *l;
+	struct fabric *f;
+	char clash[300];
+	uint32_t taken;
+
+	(void)state;
+	f = fabric_from_ibnet(net);
+	l = offline_lids_known(f, &(struct lfts){ 0 }, &taken);
+	assert_int_equal(offline_lids_left_out(f, l, clash, sizeof(clash)), 0);
+	assert_string_equal(clash, "");
+	plan_lids_unref(l);
+	fabric_unref(f);
+	net->nodes[RING].ports[1].lid = 0;			/* H0 */
+	net->nodes[RING + 2].ports[1].lid = SWITCH(1);		/* H2 */
+	f = fabric_from_ibnet(net);
+	l = offline_lids_known(f, &(struct lfts){ 0 }, &taken);
+	assert_int_equal(offline_lids_left_out(f, l, clash, sizeof(clash)), 1);
+	assert_non_null(strstr(clash, "claimed by S1 and by H2"));
+	plan_lids_unref(l);
+	fabric_unref(f);
+	net->nodes[RING + 2].ports[1].lid = 0xc001;
+	f = fabric_from_ibnet(net);
+	l = offline_lids_known(f, &(struct lfts){ 0 }, &taken);
+	assert_int_equal(offline_lids_left_out(f, l, clash, sizeof(clash)), 1);
+	assert_non_null(strstr(clash, "H2 cannot have LID 49153"));
+	plan_lids_unref(l);
+	fabric_unref(f);
+	ibnet_free(net);
+}
+
 /* The topology knows three LIDs; the tables say whose the others are. */
 static void
 test_known_lids(void **state)
@@ -604,7 +639,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_lanes_refused, new_folder, end_folder),
 		cmocka_unit_test_setup_teardown(test_trees, new_folder, end_folder),
 		cmocka_unit_test_setup_teardown(test_trees_wait, new_folder, end_folder),
-		cmocka_unit_test(test_lids),
+		cmocka_unit_test(test_lids), cmocka_unit_test(test_clash),
 		cmocka_unit_test(test_known_lids),
 		cmocka_unit_test(test_no_lid_left),
 	};
