@@ -116,3 +116,15 @@ admin_request(struct subnet *s, const struct port_mad *m)
 	else
 		s->st.mads_unsolicited++;
 }
+
+void
+admin_trap(struct subnet *s, const struct notice *n)
+{
+	sa_tell(s->sa, n);
+}
+
+void
+admin_settled(struct subnet *s)
+{
+	sa_settled(s->sa);
+}

@@ -126,6 +126,7 @@ trap(struct subnet *s, const struct notice *n)
 {
 	if (s->role != ROLE_MASTER)
 		return;		/* the master's business; ours was to stop the repeats */
+	admin_trap(s, n);
 	if (!n->generic) {
 		log_limited(&s->limit_trap, LOG_L_INFO, "vendor notice from LID %u",
 			    n->issuer_lid);

@@ -544,5 +544,11 @@ admin_status(const struct subnet *s, struct subnet_status *st);
 /* A message for it. */
 void
 admin_request(struct subnet *s, const struct port_mad *m);
+/* A trap came: whoever subscribed to it is told. */
+void
+admin_trap(struct subnet *s, const struct notice *n);
+/* The published plan is programmed. */
+void
+admin_settled(struct subnet *s);
 
 #endif

@@ -203,6 +203,7 @@ subnet_push_done(struct subnet *s)
 	if (s->push.sets)
 		subnet_refresh(s);
 	push_verdict(s);
+	admin_settled(s);
 	subnet_finish_sweep(s, true);
 	tell_mads(s);
 	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))

@@ -41,7 +41,7 @@ struct sa_kind_ops {
 
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
 	sa_sm_ops, sa_link_ops, sa_path_ops,
-	sa_service_ops;
+	sa_service_ops, sa_inform_info_ops, sa_inform_ops;
 
 static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)

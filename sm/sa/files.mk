@@ -1,6 +1,7 @@
 sa_src := \
 	sm/sa/ask.c \
 	sm/sa/class.c \
+	sm/sa/inform.c \
 	sm/sa/kept.c \
 	sm/sa/lft.c \
 	sm/sa/link.c \
@@ -8,6 +9,7 @@ sa_src := \
 	sm/sa/path.c \
 	sm/sa/port.c \
 	sm/sa/sa.c \
+	sm/sa/report.c \
 	sm/sa/service.c \
 	sm/sa/sm.c \
 	sm/sa/switch.c

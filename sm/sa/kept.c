@@ -110,6 +110,8 @@ load_record(struct sa_kept *k, const char *kind, const char *value)
 {
 	if (!strncmp(kind, "service ", 8))
 		return sa_services_load(k->services, value);
+	if (!strncmp(kind, "inform ", 7))
+		return sa_informs_load(k->informs, value);
 	return false;
 }
 
@@ -136,6 +138,7 @@ sa_kept_init(struct sa_kept *k, const struct sa_env *env)
 	k->env = *env;
 	list_init(&k->answers);
 	k->services = sa_services_new(env);
+	k->informs = sa_informs_new(env);
 	if (store_scan(env->store, STORE_CLIENTS, load_row, k, &e))
 		log_warning("what clients left cannot be read: %s", e.text);
 }
@@ -148,4 +151,5 @@ sa_kept_free(struct sa_kept *k)
 		list_remove(it);
 	}
 	sa_services_free(k->services);
+	sa_informs_free(k->informs);
 }

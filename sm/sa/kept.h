@@ -13,11 +13,13 @@
 #define SA_HEX_SIZE (2 * SA_RECORD_MAX + 1)
 
 struct sa_services;
+struct sa_informs;
 
 struct sa_kept {
 	struct sa_env env;		/* the owner's */
 	struct list answers;		/* that wait until what they confirm is in the store */
 	struct sa_services *services;	/* service.c */
+	struct sa_informs *informs;	/* inform.c, report.c */
 };
 
 void
@@ -46,5 +48,29 @@ sa_services_free(struct sa_services *s);
 /* A row of the store; false: it cannot be read. */
 bool
 sa_services_load(struct sa_services *s, const char *value);
+
+/* ---- inform.c, report.c: subscriptions and Reports ---- */
+
+struct sa_informs *
+sa_informs_new(const struct sa_env *env);
+void
+sa_informs_free(struct sa_informs *s);
+/* As sa_services_load(). */
+bool
+sa_informs_load(struct sa_informs *s, const char *value);
+/* Tell whoever subscribed to it. */
+void
+sa_informs_tell(struct sa_informs *s, const struct sa_notice *n);
+/* Traps 64 to 67, of which we are the issuer. */
+void
+sa_informs_tell_gid(struct sa_informs *s, uint16_t trap, const struct sa_gid *gid);
+/* A Report was answered, or came back. */
+void
+sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered);
+/* The published plan is in force: traps 64 and 65 of what has changed. */
+void
+sa_informs_settled(struct sa_informs *s);
+const struct sa_report_counters *
+sa_informs_counters(const struct sa_informs *s);
 
 #endif

@@ -29,7 +29,7 @@ union any_record {
 static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
 	&sa_link_ops, &sa_path_ops,
-	&sa_service_ops,
+	&sa_service_ops, &sa_inform_info_ops, &sa_inform_ops,
 };
 
 static bool
@@ -154,6 +154,18 @@ answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 	buf_free(&a->out);
 }
 
+/* An answer that was not taken, or a Report that was not answered. */
+static void
+came_back(struct sa *sa, const struct port_mad *m)
+{
+	struct mad_header h;
+
+	if (!mad_header_decode(&h, m->mad, sizeof(m->mad)) && h.method == MAD_REPORT)
+		sa_informs_answered(sa->kept.informs, h.tid, false);
+	else
+		sa->count.dropped[SA_DROP_UNSENT]++;
+}
+
 void
 sa_request(struct sa *sa, const struct port_mad *m)
 {
@@ -161,7 +173,7 @@ sa_request(struct sa *sa, const struct port_mad *m)
 	struct sa_ask a = { .env = &sa->env, .in = m, .kept = &sa->kept };
 
 	if (m->status) {
-		sa->count.dropped[SA_DROP_UNSENT]++;
+		came_back(sa, m);
 		return;
 	}
 	sa->count.requests++;
@@ -171,6 +183,10 @@ sa_request(struct sa *sa, const struct port_mad *m)
 	}
 	sa->count.by_method[a.h.h.method]++;
 	sa->count.by_attr[a.h.h.attr_id & 255]++;
+	if (a.h.h.method == MAD_REPORT_RESP) {
+		sa_informs_answered(sa->kept.informs, a.h.h.tid, true);
+		return;
+	}
 	if (!sa_response(a.h.h.method) || a.h.h.method == MAD_REPORT) {
 		sa->count.dropped[SA_DROP_METHOD]++;
 		return;
@@ -183,6 +199,28 @@ sa_request(struct sa *sa, const struct port_mad *m)
 	a.plan = sa->env.plan(sa->env.arg);
 	a.f = a.plan ? a.plan->fabric : NULL;
 	answer(sa, m, &a);
+}
+
+/* ---- Events ---- */
+
+void
+sa_tell(struct sa *sa, const struct notice *n)
+{
+	const struct plan *p = sa->env.plan(sa->env.arg);
+	struct sa_notice told = { .n = *n };
+	uint32_t port = FABRIC_NONE;
+
+	if (p && p->lids && n->issuer_lid && n->issuer_lid <= p->lids->top)
+		port = p->lids->dest[n->issuer_lid].port;
+	told.issuer_gid.prefix = sa->env.conf(sa->env.arg)->prefix;
+	told.issuer_gid.guid = port == FABRIC_NONE ? 0 : p->fabric->ports[port].guid;
+	sa_informs_tell(sa->kept.informs, &told);
+}
+
+void
+sa_settled(struct sa *sa)
+{
+	sa_informs_settled(sa->kept.informs);
 }
 
 /* ---- Life ---- */
@@ -210,4 +248,10 @@ const struct sa_counters *
 sa_counters(const struct sa *sa)
 {
 	return &sa->count;
+}
+
+const struct sa_report_counters *
+sa_report_counters(const struct sa *sa)
+{
+	return sa_informs_counters(sa->kept.informs);
 }

@@ -14,8 +14,9 @@
  * SubnAdm and answers them at once from the published plan. So far it tells what is (ClassPortInfo
  * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
  * LinkRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord by
- * Get, GetTable, Set and Delete. All else that can be asked is answered with MAD_STATUS_BAD_ATTR
- * (0x000c).
+ * Get, GetTable, Set and Delete; InformInfo by Set and InformInfoRecord by Get and GetTable, with
+ * Reports of events to those who subscribed. All else that can be asked is answered with
+ * MAD_STATUS_BAD_ATTR (0x000c).
  *
  * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
  *   sweep or a routing runs.
@@ -34,6 +35,8 @@
 #define SA_SMS_MAX 33
 #define SA_SERVICES_MAX 65536	/* in all, */
 #define SA_SERVICES_PER_PORT 1024	/* and registered by one port */
+#define SA_INFORMS_MAX 65536	/* subscriptions in all, */
+#define SA_INFORMS_PER_PORT 64	/* and of one port */
 
 struct sa;
 
@@ -62,6 +65,13 @@ enum sa_drop {
 	SA_DROPS,
 };
 
+struct sa_report_counters {
+	uint64_t sent;		/* Reports, each once */
+	uint64_t answered;	/* of these */
+	uint64_t lost;		/* never answered, or there was no room to keep them */
+	uint64_t forgotten;	/* subscribers that did not answer */
+};
+
 struct sa_counters {
 	uint64_t requests;	/* of them all */
 	uint64_t by_method[256];	/* by their method, */
@@ -80,7 +90,16 @@ sa_free(struct sa *sa);			/* NULL is allowed */
  * this returns. */
 void
 sa_request(struct sa *sa, const struct port_mad *m);
+/* An event that a device told of: whoever subscribed to it is sent a Report. */
+void
+sa_tell(struct sa *sa, const struct notice *n);
+/* The published plan is programmed: what came into service or went out of it since the last time
+ * (traps 64 and 65) is told; nothing the first time. */
+void
+sa_settled(struct sa *sa);
 const struct sa_counters *
 sa_counters(const struct sa *sa);
+const struct sa_report_counters *
+sa_report_counters(const struct sa *sa);
 
 #endif

@@ -7,3 +7,6 @@ test_sa_path_extra := -lcmocka
 unit_tests += test_sa_service
 test_sa_service_libs := $(core_bed_libs)
 test_sa_service_extra := -lcmocka
+unit_tests += test_sa_inform
+test_sa_inform_libs := $(core_bed_libs)
+test_sa_inform_extra := -lcmocka
