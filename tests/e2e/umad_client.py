@@ -6,6 +6,9 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
        umad_client.py flood         send requests as fast as they are taken, and read no answer
        umad_client.py deaf N        send N requests that are answered, read nothing, and stay
        umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
+       umad_client.py subscribe N  subscribe to all events, say what each Report tells ("report
+                                   TRAP GUID", "again TRAP GUID" for a repeat), and answer all but
+                                   the first N of them
        umad_client.py watch FILE TEXT   until the file of sysfs has that text
 It says "ready" when it is where it stays.
 """
@@ -19,7 +22,7 @@ import sys
 import time
 
 HEADER, MAD = 64, 256
-GET, SET = 1, 2
+GET, SET, REPORT, REPORT_RESP = 1, 2, 6, 0x86
 CLASS_SA, CLASS_DIRECTED = 3, 0x81
 LID_PERMISSIVE = 0xffff
 QKEY = 0x80010000
@@ -34,12 +37,13 @@ def sysfs(name):
 
 
 class Agent:
-    def __init__(self, mgmt_class, version):
+    def __init__(self, mgmt_class, version, methods=()):
         umad.umad_init()
         self.port = umad.umad_open_port(None, 0)
         if self.port < 0:
             raise SystemExit("the port cannot be opened: %d" % self.port)
-        self.id = umad.umad_register(self.port, mgmt_class, version, 0, None)
+        mask = (ctypes.c_long * 2)(sum(1 << m for m in methods), 0)
+        self.id = umad.umad_register(self.port, mgmt_class, version, 0, mask if methods else None)
         self.buffer = ctypes.create_string_buffer(HEADER + MAD)
 
     def send(self, mad, lid, qp, timeout=1000, retries=3):
@@ -92,6 +96,29 @@ def join(mgid):
     stay()
 
 
+def subscribe(deaf_to):
+    """Of a notice the trap is in bytes 4 and 5, and the GUID that traps 64 and 65 tell of in 24 to
+    31; bytes 8 to 15 of the header are the transaction."""
+    record = bytes(16) + struct.pack(">HHHBBHHIII", 0xffff, 0, 0, 1, 1, 0xffff, 0xffff, 0, 0xffffff,
+                                     0)
+    mad = header(CLASS_SA, 2, SET, 7, 0x03) + bytes(32)
+    agent, seen = Agent(CLASS_SA, 2, [REPORT]), []
+    sm_lid = int(sysfs("sm_lid"), 16)
+    agent.send(mad + record, sm_lid, 1)
+    status, = struct.unpack(">H", agent.receive(5000)[4:6])
+    if status:
+        raise SystemExit("refused with status 0x%04x" % status)
+    ready()
+    while True:
+        mad = agent.receive(-1)
+        trap, guid = struct.unpack(">H18xQ", mad[60:88])
+        print("%s %d 0x%016x" % ("again" if mad[8:16] in seen else "report", trap, guid),
+              flush=True)
+        seen.append(mad[8:16])
+        if len(seen) > int(deaf_to):
+            agent.send(mad[:3] + bytes([REPORT_RESP]) + mad[4:], sm_lid, 1, 0, 0)
+
+
 def flood():
     agent, tid = Agent(CLASS_DIRECTED, 1), 0
     ready()
@@ -129,5 +156,5 @@ def watch(name, text):
 
 
 if __name__ == "__main__":
-    {"join": join, "flood": flood, "deaf": deaf, "rubbish": rubbish,
+    {"join": join, "subscribe": subscribe, "flood": flood, "deaf": deaf, "rubbish": rubbish,
      "watch": watch}[sys.argv[1]](*sys.argv[2:])
