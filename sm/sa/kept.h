@@ -64,8 +64,8 @@ sa_informs_tell(struct sa_informs *s, const struct sa_notice *n);
 /* Traps 64 to 67, of which we are the issuer. */
 void
 sa_informs_tell_gid(struct sa_informs *s, uint16_t trap, const struct sa_gid *gid);
-/* A Report was answered, or came back. */
-void
+/* A Report was answered, or came back; false: none of ours is under way with this TID. */
+bool
 sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered);
 /* The published plan is in force: traps 64 and 65 of what has changed. */
 void

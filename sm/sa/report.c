@@ -168,18 +168,22 @@ on_timer(void *arg)
 	pump(s);
 }
 
-void
+bool
 sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered)
 {
+	bool known = false;
+
 	list_each(it, &s->flying) {
 		struct report *r = list_entry(it, struct report, link);
 
 		if (r->tid == (uint32_t)tid) {
 			land(s, r, answered);
+			known = true;
 			break;
 		}
 	}
 	pump(s);
+	return known;
 }
 
 void
@@ -339,6 +343,7 @@ report_init(struct sa_informs *s)
 {
 	list_init(&s->ready);
 	list_init(&s->flying);
+	s->tid = (uint32_t)loop_random(s->env.loop);	/* not those before a restart */
 	s->timer = loop_timer_new(s->env.loop, on_timer, s);
 	s->pause = loop_timer_new(s->env.loop, on_pause, s);
 }

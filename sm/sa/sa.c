@@ -176,17 +176,17 @@ sa_request(struct sa *sa, const struct port_mad *m)
 		came_back(sa, m);
 		return;
 	}
-	sa->count.requests++;
 	if (sa_header_decode(&a.h, port_mad_bytes(m), port_mad_len(m))) {
+		sa->count.requests++;
 		sa->count.dropped[SA_DROP_MALFORMED]++;
 		return;
 	}
+	if (a.h.h.method == MAD_REPORT_RESP &&
+	    sa_informs_answered(sa->kept.informs, a.h.h.tid, true))
+		return;
+	sa->count.requests++;
 	sa->count.by_method[a.h.h.method]++;
 	sa->count.by_attr[a.h.h.attr_id & 255]++;
-	if (a.h.h.method == MAD_REPORT_RESP) {
-		sa_informs_answered(sa->kept.informs, a.h.h.tid, true);
-		return;
-	}
 	if (!sa_response(a.h.h.method) || a.h.h.method == MAD_REPORT) {
 		sa->count.dropped[SA_DROP_METHOD]++;
 		return;
