@@ -20,6 +20,7 @@ routing_src := \
 	routing/lineup.c \
 	routing/loads.c \
 	routing/minhop.c \
+	routing/mtree.c \
 	routing/multicast.c \
 	routing/nominal.c \
 	routing/place.c \
@@ -35,7 +36,8 @@ routing_src := \
 	routing/tree_state.c \
 	routing/updn.c \
 	routing/walk.c
-routing_public := routing/check.h routing/classes.h routing/engine.h routing/quality.h routing/report.h
+routing_public := routing/check.h routing/classes.h routing/engine.h routing/mtree.h \
+	routing/quality.h routing/report.h
 routing_pkgs :=
 
 # Long loops over bytes, which gcc turns into vector instructions from this level on.

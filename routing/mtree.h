@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ROUTING_MTREE_H
+#define ROUTING_MTREE_H
+
+#include "routing/check.h"
+
+/*
+ * Trees for multicast LIDs. In an order of the switches (by rank, then by index) a tree has its
+ * root on top and all other switches below the one they hang on: a packet climbs, turns once and
+ * descends, as unicast packets do by the same ranks.
+ *
+ * The root is the lowest switch that all members can be reached from downwards; of several, one
+ * that the multicast LID tells, so that a root stays as long as it is among the lowest, and the
+ * trees of many groups are spread. Where no switch has all members below it, those that the best
+ * one does not have are left out. A pure function: equal input, equal trees.
+ */
+struct mtree_member {
+	uint32_t sw;		/* switch index */
+	uint8_t port;		/* there; 0: the switch itself */
+	bool receives;		/* else it only sends */
+};
+
+struct mtree_set {
+	struct check_tree *trees;	/* by group as added, then by switch */
+	uint16_t *mlids;		/* of each of them */
+	uint32_t len;			/* of both */
+	uint32_t size;			/* allocated */
+};
+
+struct mtree;
+
+/* `ranks`: of the plan, 0 on top; NULL: by the distance from the first switch of each part of the
+ * fabric. The fabric is borrowed. */
+struct mtree *
+mtree_new(const struct fabric *f, const uint8_t *ranks);
+void
+mtree_free(struct mtree *t);	/* NULL is allowed */
+/* Add the tree of a multicast LID to the set; returns how many members it leaves out. Nothing is
+ * added for less than two ports. */
+uint32_t
+mtree_add(struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
+	  struct mtree_set *set);
+void
+mtree_set_free(struct mtree_set *set);
+
+#endif
