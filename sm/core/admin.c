@@ -83,13 +83,21 @@ lend_send(void *arg, const struct port_mad *m)
 	return transact_send(s->transact, m);
 }
 
+static void
+lend_groups_changed(void *arg, uint16_t mlid)
+{
+	(void)mlid;
+	multicast_changed(arg);
+}
+
 struct sa *
 admin_new(struct subnet *s)
 {
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
 		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
-		.loop = s->env.loop, .store = s->env.store, .send = lend_send, .arg = s,
+		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
+		.groups_changed = lend_groups_changed, .arg = s,
 	};
 
 	return sa_new(&env);

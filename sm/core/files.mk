@@ -6,6 +6,7 @@ core_src := \
 	sm/core/drain.c \
 	sm/core/ghosts.c \
 	sm/core/lids.c \
+	sm/core/multicast.c \
 	sm/core/named.c \
 	sm/core/notice.c \
 	sm/core/office.c \

@@ -185,6 +185,7 @@ state_name(const struct subnet *s)
 		return s->up && !change_pending(s) ? "up" : "programming";
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
+	case SUBNET_MULTICAST:
 		break;
 	}
 	if (s->role == ROLE_STANDBY)

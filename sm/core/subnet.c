@@ -142,6 +142,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 		return push_next(s, agent_of(t), r);
 	case SUBNET_POLL:
 		return peers_next(s, agent_of(t), r);
+	case SUBNET_MULTICAST:
+		return multicast_next(s, agent_of(t), r);
 	default:
 		return false;
 	}
@@ -211,6 +213,9 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 	case SUBNET_POLL:
 		peers_done(s, agent_of(t), res);
 		break;
+	case SUBNET_MULTICAST:
+		multicast_done(s, agent_of(t), res);
+		break;
 	default:
 		if (agent_of(t)->kind == AGENT_DEVICE)
 			list_entry(agent_of(t), struct device, agent)->inflight = 0;
@@ -244,6 +249,9 @@ on_idle(void *arg)
 		break;
 	case SUBNET_POLL:
 		poll_ended(s);
+		break;
+	case SUBNET_MULTICAST:
+		multicast_idle(s);
 		break;
 	default:
 		break;
@@ -363,6 +371,8 @@ subnet_rest(struct subnet *s)
 		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
+	if (s->stage == SUBNET_IDLE)
+		multicast_write(s);
 }
 
 static void
@@ -612,6 +622,7 @@ lose_everything(struct subnet *s)
 	drop_snapshots(s);
 	s->stage = SUBNET_WAITING;
 	planner_drop(s);
+	multicast_drop(s);
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;
 	transact_cancel(s->transact, &s->own.target);
@@ -729,6 +740,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	lids_load(s);
 	office_load(s);
 	s->sa = admin_new(s);
+	multicast_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
@@ -774,6 +786,7 @@ subnet_free(struct subnet *s)
 	topo_free(&s->topo);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
+	multicast_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);

@@ -22,6 +22,7 @@ enum subnet_stage {
 	SUBNET_ROUTE,		/* a worker computes */
 	SUBNET_PUSH,		/* push.c programs */
 	SUBNET_POLL,		/* standby: asking the master whether it lives */
+	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 };
 
 enum subnet_role {
@@ -206,6 +207,19 @@ struct reroute {
 	bool waiting;		/* for the present stage to end */
 };
 
+/* Multicast trees; see multicast.c. */
+struct multicast_job;
+struct multicast {
+	struct loop_timer *timer;	/* collects joins; repeats what did not get through */
+	struct multicast_job *job;	/* at the worker; NULL */
+	struct multicast_job *trees;	/* what switches should hold; NULL: nothing yet */
+	bool due;			/* trees are to be made anew */
+	bool unwritten;			/* switches may hold something else than `trees` */
+	uint32_t sets;			/* tables written, since the start */
+	uint32_t failed;		/* Sets refused or lost in the present round */
+	char refused[400];		/* why there are no trees, "" */
+};
+
 struct sa;
 
 struct subnet {
@@ -265,6 +279,7 @@ struct subnet {
 	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
 	struct proof proof;		/* of the published plan */
+	struct multicast multicast;	/* trees of multicast groups */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -533,6 +548,28 @@ notice_request(void *subnet, const struct port_mad *m);
 /* What we tell other subnet managers of ourselves. */
 void
 notice_own_sminfo(const struct subnet *s, struct sminfo *i);
+
+/* multicast.c */
+void
+multicast_init(struct subnet *s);
+void
+multicast_free(struct subnet *s);
+/* Members of a group, or the paths of the fabric, have changed. */
+void
+multicast_changed(struct subnet *s);
+/* Nothing else is to be done: write tables if some differ. True: that is under way, and ends in
+ * subnet_rest(). */
+bool
+multicast_write(struct subnet *s);
+bool
+multicast_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+multicast_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+multicast_idle(struct subnet *s);
+/* Let go of what is under way. */
+void
+multicast_drop(struct subnet *s);
 
 /* admin.c */
 /* The subnet administrator of a subnet; sa_free() ends it. */

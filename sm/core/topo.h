@@ -87,6 +87,17 @@ struct live_port {
 	uint16_t flags;			/* enum port_flags */
 };
 
+/* What a switch is known to hold of its multicast table: blocks of 32 MLIDs, each for `positions`
+ * times 16 ports. */
+struct mft_shadow {
+	uint16_t *masks;	/* 32 for each (block, position) */
+	bool *known;		/* by (block, position): the switch has acknowledged it */
+	uint32_t len;		/* (block, position) pairs in both */
+	uint32_t next;		/* the next to compare */
+	bool top_next;		/* then MulticastFDBTop */
+	bool failed;		/* did not answer in this round */
+};
+
 struct device {
 	struct agent agent;		/* requests to this device */
 	struct list all;		/* in topo.devices */
@@ -140,6 +151,7 @@ struct device {
 	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
+	struct mft_shadow mft;		/* switches: multicast; see multicast.c */
 	struct plan_row *lft_read;	/* row being read from the device; NULL */
 	struct bits256 config;		/* ports to compare and configure */
 	struct bits256 activate;	/* ports to bring to ACTIVE */

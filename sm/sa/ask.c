@@ -21,7 +21,7 @@ sa_offer(struct sa_ask *a, const void *record)
 		return false;
 	}
 	sa_encode(a->type, record, bytes);
-	buf_add(&a->out, bytes, a->h.h.method == MAD_GET ? SA_DATA_SIZE : sa_stride(a->type));
+	buf_add(&a->out, bytes, a->h.h.method == MAD_GET_TABLE ? sa_stride(a->type) : SA_DATA_SIZE);
 	a->hits++;
 	return true;
 }

@@ -3,6 +3,7 @@
 #define SA_ASK_H
 
 #include "sm/base/buf.h"
+#include "sm/sa/group.h"
 #include "sm/sa/kept.h"
 #include "sm/sa/sa.h"
 
@@ -19,6 +20,7 @@ struct sa_ask {
 	const struct port_mad *in;	/* the request */
 	struct sa_header h;		/* its header */
 	struct sa_kept *kept;		/* what clients left */
+	struct sa_groups *groups;	/* multicast groups */
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
@@ -41,7 +43,13 @@ struct sa_kind_ops {
 
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
 	sa_sm_ops, sa_link_ops, sa_path_ops,
-	sa_service_ops, sa_inform_info_ops, sa_inform_ops;
+	sa_service_ops, sa_inform_info_ops, sa_inform_ops, sa_member_ops;
+
+#define SA_PKEY_DEFAULT 0x7fff	/* without the membership bit */
+
+/* Make the broadcast group of IPoIB in the default partition. */
+void
+sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf);
 
 static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)

@@ -1,10 +1,12 @@
 sa_src := \
 	sm/sa/ask.c \
 	sm/sa/class.c \
+	sm/sa/group.c \
 	sm/sa/inform.c \
 	sm/sa/kept.c \
 	sm/sa/lft.c \
 	sm/sa/link.c \
+	sm/sa/member.c \
 	sm/sa/node.c \
 	sm/sa/path.c \
 	sm/sa/port.c \
@@ -13,5 +15,5 @@ sa_src := \
 	sm/sa/service.c \
 	sm/sa/sm.c \
 	sm/sa/switch.c
-sa_public := sm/sa/sa.h
+sa_public := sm/sa/sa.h sm/sa/group.h
 sa_pkgs :=

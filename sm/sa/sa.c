@@ -7,13 +7,14 @@
 /*
  * The frame of each request (IBA volume 1, 15.2 to 15.4): who may ask, what is asked for, by which
  * kind of record it is answered, and the way back. Each kind is a row of `kinds`; what it tells is
- * its own file's. What clients leave lasts (kept.h); else nothing does from one request to the next
- * but the counters.
+ * its own file's. What clients leave lasts (kept.h), as do multicast groups (group.h); else nothing
+ * does from one request to the next but the counters.
  */
 struct sa {
 	struct sa_env env;		/* what the owner lends */
 	struct sa_counters count;	/* since sa_new() */
 	struct sa_kept kept;		/* what clients left */
+	struct sa_groups *groups;	/* multicast groups */
 };
 
 /* Room for the struct of any record. */
@@ -30,6 +31,7 @@ static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
 	&sa_link_ops, &sa_path_ops,
 	&sa_service_ops, &sa_inform_info_ops, &sa_inform_ops,
+	&sa_member_ops,
 };
 
 static bool
@@ -170,7 +172,8 @@ void
 sa_request(struct sa *sa, const struct port_mad *m)
 {
 	uint64_t key = sa->env.conf(sa->env.arg)->sm_key;
-	struct sa_ask a = { .env = &sa->env, .in = m, .kept = &sa->kept };
+	struct sa_ask a = { .env = &sa->env, .in = m, .kept = &sa->kept,
+			    .groups = sa->groups };
 
 	if (m->status) {
 		came_back(sa, m);
@@ -232,6 +235,9 @@ sa_new(const struct sa_env *env)
 
 	sa->env = *env;
 	sa_kept_init(&sa->kept, env);
+	sa->groups = sa_groups_new(env->store, env->conf(env->arg)->name);
+	sa_member_broadcast(sa->groups, env->conf(env->arg));
+	sa_groups_load(sa->groups);
 	return sa;
 }
 
@@ -241,7 +247,14 @@ sa_free(struct sa *sa)
 	if (!sa)
 		return;
 	sa_kept_free(&sa->kept);
+	sa_groups_free(sa->groups);
 	mem_free(sa);
+}
+
+const struct sa_groups *
+sa_groups(const struct sa *sa)
+{
+	return sa->groups;
 }
 
 const struct sa_counters *

@@ -39,6 +39,7 @@
 #define SA_INFORMS_PER_PORT 64	/* and of one port */
 
 struct sa;
+struct sa_groups;
 
 /* What the owner lends. What the functions return is borrowed until the end of the request. */
 struct sa_env {
@@ -54,6 +55,8 @@ struct sa_env {
 	struct loop *loop;
 	struct store *store;
 	int (*send)(void *arg, const struct port_mad *m);	/* as port_send() */
+	/* The members of a multicast group have changed. */
+	void (*groups_changed)(void *arg, uint16_t mlid);
 	void *arg;			/* handed to all */
 };
 
@@ -82,8 +85,9 @@ struct sa_counters {
 	uint64_t dropped[SA_DROPS];	/* not answered, by reason */
 };
 
+/* `env` is copied. Multicast groups are read from the store. */
 struct sa *
-sa_new(const struct sa_env *env);	/* `env` is copied */
+sa_new(const struct sa_env *env);
 void
 sa_free(struct sa *sa);			/* NULL is allowed */
 /* A message of class SubnAdm that came unasked, or came back. The answer leaves by send() before
@@ -97,6 +101,9 @@ sa_tell(struct sa *sa, const struct notice *n);
  * (traps 64 and 65) is told; nothing the first time. */
 void
 sa_settled(struct sa *sa);
+/* The multicast groups; they live as long as `sa`. */
+const struct sa_groups *
+sa_groups(const struct sa *sa);
 const struct sa_counters *
 sa_counters(const struct sa *sa);
 const struct sa_report_counters *

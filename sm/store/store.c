@@ -19,6 +19,7 @@ store_table_name(enum store_table table)
 		[STORE_LIDS] = "lids",
 		[STORE_EVENTS] = "events",
 		[STORE_CLIENTS] = "clients",
+		[STORE_GROUPS] = "groups",
 	};
 
 	return names[table];

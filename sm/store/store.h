@@ -26,6 +26,7 @@ enum store_table {
 	STORE_EVENTS,		/* "%020u sequence" -> JSON of one event */
 	STORE_CLIENTS,		/* "SUBNET KIND HEX" -> what a client left with the subnet
 				 * administrator; see sm/sa/kept.h */
+	STORE_GROUPS,		/* multicast groups and members: see sm/sa/group.c */
 	STORE_TABLES,		/* number of tables */
 };
 

@@ -53,7 +53,7 @@ struct store {
 	struct store_batch *pending;	/* changes since the last commit; NULL: none */
 };
 
-/* "meta", "lids", "events", "clients": the tables' names in files. */
+/* "meta", "lids", "events", "clients", "groups": the tables' names in files. */
 const char *
 store_table_name(enum store_table table);
 /* Tell the owner of the commit, log an error, free the batch. On the loop's thread. */

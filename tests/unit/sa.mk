@@ -10,3 +10,6 @@ test_sa_service_extra := -lcmocka
 unit_tests += test_sa_inform
 test_sa_inform_libs := $(core_bed_libs)
 test_sa_inform_extra := -lcmocka
+unit_tests += test_sa_member
+test_sa_member_libs := $(core_bed_libs)
+test_sa_member_extra := -lcmocka

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa/ask.h"
+
+#include <string.h>
+#include "sm/sa/group.h"
+#include "sm/wire/sa_rate.h"
+
+/*
+ * MCMemberRecord (IBA 15.2.5.17): questions about groups and members, joins that may create a group
+ * (Set), and leaves that may end one (Delete).
+ *
+ * Who may: a port for itself, or another one of its partition by proxy; what somebody else joined
+ * may be changed by anybody, what a port joined itself by that port only. Whoever does not show our
+ * SM_Key is told of groups, not of their members.
+ *
+ * What a group can carry is settled when it is made, by the port that it is made for and by what
+ * the request allows; a port that cannot do as much cannot join. Partitions other than the default
+ * one are not there yet, so that no group can be of another.
+ */
+#define NEEDED (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_PORT_GID) | \
+		SA_BIT(SA_MEMBER_JOIN_STATE))
+#define NEEDED_TO_CREATE (NEEDED | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_TCLASS) | \
+			  SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_FLOW_LABEL) | \
+			  SA_BIT(SA_MEMBER_SL))
+/* Components that are compared as they are. */
+#define SHARED (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_MLID) | \
+		SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_SL) | \
+		SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_HOP_LIMIT) | \
+		SA_BIT(SA_MEMBER_SCOPE))
+#define SCOPE_LINK_LOCAL 2
+#define TRANSIENT 0x10		/* flag in the second byte of a MGID */
+#define SIGNATURE_SA 0xa01bu	/* of MGIDs that we invent */
+#define SIGNATURE_IPV4 0x401bu
+#define SIGNATURE_IPV6 0x601bu
+#define MGIDS_TRIED 65536u
+
+/* ---- What MTU, rate and lifetime are asked for ---- */
+
+struct limit {
+	enum sa_quantity q;	/* of what */
+	unsigned bit;		/* component of the value */
+	unsigned selector_bit;	/* and of its selector */
+	uint8_t selector;	/* in the request */
+	uint8_t wanted;		/* in the request */
+};
+
+static void
+limits_of(const struct sa_member *want, struct limit limit[3])
+{
+	limit[0] = (struct limit){ SA_OF_MTU, SA_MEMBER_MTU, SA_MEMBER_MTU_SELECTOR,
+				   want->mtu_selector, want->mtu };
+	limit[1] = (struct limit){ SA_OF_RATE, SA_MEMBER_RATE, SA_MEMBER_RATE_SELECTOR,
+				   want->rate_selector, want->rate };
+	limit[2] = (struct limit){ SA_OF_LIFE, SA_MEMBER_LIFE, SA_MEMBER_LIFE_SELECTOR,
+				   want->life_selector, want->life };
+}
+
+/* Without a selector a value says nothing, nor does a selector without a value. */
+static bool
+is_asked(const struct sa_ask *a, const struct limit *l)
+{
+	return sa_asks(a, l->bit) && sa_asks(a, l->selector_bit) && l->selector != SA_BEST;
+}
+
+static bool
+limits_fit(const struct sa_ask *a, const struct sa_member *want, const struct sa_member *have)
+{
+	const uint8_t values[3] = { have->mtu, have->rate, have->life };
+	struct limit limit[3];
+
+	limits_of(want, limit);
+	for (unsigned i = 0; i < 3; i++)
+		if (is_asked(a, &limit[i]) &&
+		    !sa_fits(limit[i].q, limit[i].selector, limit[i].wanted, values[i]))
+			return false;
+	return true;
+}
+
+/* The values of a new group, by what is asked for and what its first port can do. */
+static bool
+choose_limits(const struct sa_ask *a, const struct sa_member *want, const uint8_t have[3],
+	      uint8_t chosen[3])
+{
+	struct limit limit[3];
+
+	limits_of(want, limit);
+	for (unsigned i = 0; i < 3; i++) {
+		bool found = true;
+
+		chosen[i] = !is_asked(a, &limit[i]) ? have[i] :
+			sa_choose(limit[i].q, limit[i].selector, limit[i].wanted, have[i], &found);
+		if (!found || !chosen[i])
+			return false;
+	}
+	return true;
+}
+
+static uint8_t
+rate_of(const struct fabric_port *p)
+{
+	return sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
+}
+
+/* ---- Questions ---- */
+
+static bool
+offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j)
+{
+	const struct sa_member *want = a->want;
+	struct sa_member r = g->r;
+
+	if ((sa_asks(a, SA_MEMBER_JOIN_STATE) && want->join_state != j->state) ||
+	    (sa_asks(a, SA_MEMBER_PROXY_JOIN) && want->proxy_join != j->proxy))
+		return true;
+	if (a->trusted) {
+		r.port_gid = j->gid;
+		r.join_state = j->state;
+		r.proxy_join = j->proxy;
+	}
+	return sa_offer(a, &r);
+}
+
+static bool
+tell_group(struct sa_ask *a, const struct sa_group *g)
+{
+	const struct sa_member *want = a->want;
+	const struct sa_join *j;
+
+	if (!sa_match(a->type, want, &g->r, a->h.mask & SHARED) || !limits_fit(a, want, &g->r))
+		return true;
+	if (sa_asks(a, SA_MEMBER_PORT_GID)) {
+		j = sa_group_join_of(g, want->port_gid.guid);
+		return !j || !sa_gid_equal(&j->gid, &want->port_gid) || offer_member(a, g, j);
+	}
+	if (!a->trusted)
+		return sa_offer(a, &g->r);
+	for (uint32_t i = 0; i < g->len; i++)
+		if (!offer_member(a, g, &g->joins[i]))
+			return false;
+	return true;
+}
+
+static void
+tell_members(struct sa_ask *a)
+{
+	const struct sa_member *want = a->want;
+	const struct sa_group *g;
+
+	if (sa_asks(a, SA_MEMBER_MGID)) {
+		g = sa_groups_find(a->groups, &want->mgid);
+		if (g)
+			tell_group(a, g);
+		return;
+	}
+	for (unsigned i = SA_MLID_FIRST; i < sa_groups_end(a->groups); i++) {
+		g = sa_groups_at(a->groups, i);
+		if (g && !tell_group(a, g))
+			return;
+	}
+}
+
+/* ---- Who asks, and for whom ---- */
+
+/* The port that is to join or leave, FABRIC_NONE for one that is not there. */
+static uint32_t
+port_of(const struct sa_ask *a, const struct sa_member *want)
+{
+	uint32_t port = fabric_port_by_guid(a->f, want->port_gid.guid);
+
+	if (port == FABRIC_NONE || !sa_base_lid(a, port) ||
+	    want->port_gid.prefix != a->env->conf(a->env->arg)->prefix)
+		return FABRIC_NONE;
+	return port;
+}
+
+/* A member that joined by itself is changed by itself only. */
+static bool
+may_change(const struct sa_ask *a, const struct sa_join *j, const struct sa_member *want)
+{
+	uint32_t asker = sa_asker(a);
+
+	return !j || j->proxy ? asker != FABRIC_NONE :
+		asker != FABRIC_NONE && a->f->ports[asker].guid == want->port_gid.guid;
+}
+
+static void
+tell_outcome(struct sa_ask *a, const struct sa_member *shared, const struct sa_member *want,
+	     uint8_t state, bool proxy)
+{
+	struct sa_member r = *shared;
+
+	r.port_gid = want->port_gid;
+	r.join_state = state;
+	r.proxy_join = proxy;
+	sa_reply(a, &r);
+}
+
+/* ---- Creating ---- */
+
+/* A MGID that somebody chose: see 4.1.1 and o15-0.1.5. Those of IPoIB have a form of their own. */
+static bool
+mgid_good(const struct sa_gid *mgid)
+{
+	unsigned first = (unsigned)(mgid->prefix >> 56), second = mgid->prefix >> 48 & 255;
+	unsigned signature = mgid->prefix >> 32 & 0xffff;
+
+	if (first != 0xff)
+		return false;
+	if (signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6)
+		return true;
+	return !(second & 0xe0) &&
+		(signature != SIGNATURE_SA || (second & 15) != SCOPE_LINK_LOCAL);
+}
+
+static bool
+invent_mgid(const struct sa_ask *a, const struct sa_member *want, struct sa_gid *mgid)
+{
+	uint64_t scope = sa_asks(a, SA_MEMBER_SCOPE) ? want->scope : SCOPE_LINK_LOCAL;
+	uint64_t prefix = a->env->conf(a->env->arg)->prefix;
+
+	mgid->prefix = UINT64_C(0xff) << 56 | (TRANSIENT | scope) << 48 |
+		(uint64_t)SIGNATURE_SA << 32 | prefix >> 32;
+	for (uint64_t i = 0; i < MGIDS_TRIED; i++) {
+		mgid->guid = prefix << 32 | i;
+		if (!sa_groups_find(a->groups, mgid))
+			return true;
+	}
+	return false;
+}
+
+/* Every switch must have room for the multicast LID. */
+static unsigned
+mlids(const struct sa_ask *a)
+{
+	unsigned least = SA_MLID_LAST - SA_MLID_FIRST + 1;
+
+	for (uint32_t sw = 0; sw < a->f->nswitches; sw++) {
+		unsigned cap = fabric_switch_node(a->f, sw)->mft_cap;
+
+		if (cap && cap < least)
+			least = cap;
+	}
+	return least;
+}
+
+/* What a new group is to be; a status, 0 if it can be. */
+static uint16_t
+design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, struct sa_member *r)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	const uint8_t have[3] = {
+		p->mtu_cap, rate_of(p), (uint8_t)a->env->conf(a->env->arg)->subnet_timeout,
+	};
+	uint8_t chosen[3];
+
+	if (!(want->join_state & SA_JOIN_FULL))
+		return SA_STATUS_INVALID;
+	if ((a->h.mask & NEEDED_TO_CREATE) != NEEDED_TO_CREATE)
+		return SA_STATUS_INSUFFICIENT;
+	*r = *want;
+	if (want->mgid.prefix || want->mgid.guid) {
+		if (!mgid_good(&want->mgid))
+			return SA_STATUS_INVALID;
+	} else if (!invent_mgid(a, want, &r->mgid)) {
+		return SA_STATUS_NO_RESOURCES;
+	}
+	if (!sa_has_pkey(a, port, want->pkey) || !choose_limits(a, want, have, chosen))
+		return SA_STATUS_INVALID;
+	r->mtu = chosen[0];
+	r->rate = chosen[1];
+	r->life = chosen[2];
+	if (!sa_asks(a, SA_MEMBER_HOP_LIMIT))
+		r->hop_limit = 0;
+	if (!sa_asks(a, SA_MEMBER_SCOPE))
+		r->scope = r->mgid.prefix >> 48 & 15;
+	return 0;
+}
+
+static struct sa_group *
+create(struct sa_ask *a, const struct sa_member *want, uint32_t port)
+{
+	struct sa_group *g = NULL;
+	struct sa_member r;
+
+	a->status = design(a, want, port, &r);
+	if (!a->status) {
+		g = sa_groups_add(a->groups, &r, false, mlids(a));
+		a->status = g ? 0 : SA_STATUS_NO_RESOURCES;
+	}
+	return g;
+}
+
+/* ---- Joining and leaving ---- */
+
+/* All that the request says of the group is so, and the port can do what the group needs. */
+static bool
+suits(const struct sa_ask *a, const struct sa_member *want, const struct sa_group *g,
+      uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+	uint64_t mask = a->h.mask & SHARED & ~SA_BIT(SA_MEMBER_SCOPE);
+
+	if (sa_asks(a, SA_MEMBER_PKEY) && !((want->pkey ^ g->r.pkey) & 0x7fff))
+		mask &= ~SA_BIT(SA_MEMBER_PKEY);	/* membership is the port's own */
+	return sa_match(a->type, want, &g->r, mask) && limits_fit(a, want, &g->r) &&
+		sa_compare(SA_OF_MTU, p->mtu_cap, g->r.mtu) >= 0 &&
+		sa_compare(SA_OF_RATE, rate_of(p), g->r.rate) >= 0;
+}
+
+static void
+join(struct sa_ask *a)
+{
+	const struct sa_member *want = a->want;
+	uint32_t port = port_of(a, want), asker = sa_asker(a);
+	const struct sa_join *j;
+	struct sa_group *g;
+	uint8_t state;
+
+	if ((a->h.mask & NEEDED) != NEEDED) {
+		a->status = SA_STATUS_INSUFFICIENT;
+		return;
+	}
+	if (port == FABRIC_NONE || asker == FABRIC_NONE || !want->join_state) {
+		a->status = SA_STATUS_INVALID;
+		return;
+	}
+	g = sa_groups_find(a->groups, &want->mgid);
+	if (!g) {
+		g = create(a, want, port);
+		if (!g)
+			return;
+	} else if (!suits(a, want, g, port) ||
+		   !may_change(a, sa_group_join_of(g, want->port_gid.guid), want)) {
+		a->status = SA_STATUS_INVALID;
+		return;
+	}
+	state = sa_groups_join(a->groups, g, &want->port_gid, want->join_state, port != asker);
+	j = sa_group_join_of(g, want->port_gid.guid);
+	tell_outcome(a, &g->r, want, state, j->proxy);
+	a->env->groups_changed(a->env->arg, g->r.mlid);
+}
+
+static void
+leave(struct sa_ask *a)
+{
+	const struct sa_member *want = a->want;
+	struct sa_group *g = sa_groups_find(a->groups, &want->mgid);
+	const struct sa_join *j = g ? sa_group_join_of(g, want->port_gid.guid) : NULL;
+	struct sa_member shared;
+	bool gone, proxy;
+	uint8_t left;
+
+	if ((a->h.mask & NEEDED) != NEEDED) {
+		a->status = SA_STATUS_INSUFFICIENT;
+		return;
+	}
+	if (!j || !(want->join_state & j->state) || want->join_state & ~j->state ||
+	    !may_change(a, j, want)) {
+		a->status = SA_STATUS_INVALID;
+		return;
+	}
+	shared = g->r;
+	proxy = j->proxy;
+	left = sa_groups_leave(a->groups, g, want->port_gid.guid, want->join_state, &gone);
+	tell_outcome(a, &shared, want, left, proxy);
+	a->env->groups_changed(a->env->arg, shared.mlid);
+}
+
+const struct sa_kind_ops sa_member_ops = {
+	.type = &sa_member_type, .own = UINT64_MAX, .table = true, .tell = tell_members,
+	.set = join, .drop = leave,
+};
+
+/* ---- The group that is always there ---- */
+
+void
+sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf)
+{
+	const struct sa_member r = {
+		.mgid = { UINT64_C(0xff12401bffff0000), UINT64_C(0x00000000ffffffff) },
+		.qkey = 0x0b1b, .pkey = 0x8000 | SA_PKEY_DEFAULT, .mtu = 4, .rate = 3,
+		.life = (uint8_t)conf->subnet_timeout, .scope = SCOPE_LINK_LOCAL,
+	};
+
+	sa_groups_add(g, &r, true, 1);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * MCMemberRecord and multicast tables, over the simulated fabric: what a client may ask, join and
+ * leave and with what answer (chapter 15.2.5.17, and what osmtest expects), what lasts over a
+ * restart, and that a packet to a group reaches each member once and nobody else.
+ */
+#include "tests/unit/sa_bed.h"
+#include "sm/sa/group.h"
+#include "sm/wire/sa_rate.h"
+
+#define JOIN (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_PORT_GID) | SA_BIT(SA_MEMBER_JOIN_STATE))
+#define CREATE (JOIN | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_TCLASS) | \
+		SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_SL))
+#define CLIENTS 6
+
+static const struct sa_gid broadcast = { UINT64_C(0xff12401bffff0000), UINT64_C(0xffffffff) };
+static const struct sa_gid mine = { UINT64_C(0xff15401bffff0000), UINT64_C(0x0a000001) };
+
+/* One more client of the same fabric. */
+static void
+client(struct sa_bed *c, const struct sa_bed *first, const char *name)
+{
+	struct port_events ev = { .receive = sa_bed_receive, .state = sa_bed_state, .arg = c };
+	struct error e;
+
+	*c = (struct sa_bed){ .version = SA_CLASS_VERSION, .sm = first->sm };
+	c->node = bed_node(c->sm->bed, name);
+	assert_int_equal(direct_open(&c->port, c->sm->bed->m, c->node, 1, &ev, &e), 0);
+	bed_wait(c->sm->bed, MSEC(10));
+}
+
+static void
+client_free(struct sa_bed *c)
+{
+	port_close(c->port);
+	free(c->data);
+}
+
+static struct sa_gid
+gid_of(const struct sa_bed *b)
+{
+	return (struct sa_gid){ UINT64_C(0xfe80000000000000),
+				model_port_guid(b->sm->bed->m, b->node, 1) };
+}
+
+static struct sa_member
+request(const struct sa_bed *b, const struct sa_gid *mgid, uint8_t state)
+{
+	return (struct sa_member){
+		.mgid = *mgid, .port_gid = gid_of(b), .qkey = 0x0b1b, .pkey = 0xffff,
+		.join_state = state,
+	};
+}
+
+/* The status; what is answered goes to *r. */
+static uint16_t
+change(struct sa_bed *b, uint8_t method, struct sa_member *r, uint64_t mask)
+{
+	assert_true(sa_bed_ask(b, method, &sa_member_type, r, mask));
+	assert_int_equal(b->h.h.method, sa_response(method));
+	assert_int_equal(sa_decode(&sa_member_type, r, b->data, b->size), 0);
+	return b->h.h.status;
+}
+
+static uint16_t
+join(struct sa_bed *b, const struct sa_gid *mgid, uint8_t state, struct sa_member *r)
+{
+	*r = request(b, mgid, state);
+	return change(b, MAD_SET, r, CREATE);
+}
+
+static uint16_t
+leave(struct sa_bed *b, const struct sa_gid *mgid, uint8_t state)
+{
+	struct sa_member r = request(b, mgid, state);
+
+	return change(b, MAD_DELETE, &r, JOIN);
+}
+
+/* ---- Rules ---- */
+
+static void
+test_broadcast(void **state)
+{
+	struct sa_member want = { .mgid = broadcast }, r;
+	struct sa_bed b;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	assert_int_equal(sa_bed_get(&b, &sa_member_type, &want, SA_BIT(SA_MEMBER_MGID), &r), 0);
+	assert_int_equal(r.mlid, 0xc000);
+	assert_int_equal(r.qkey, 0x0b1b);
+	assert_int_equal(r.pkey, 0xffff);
+	assert_int_equal(r.mtu, 4);
+	assert_int_equal(r.mtu_selector, SA_EXACTLY);
+	assert_int_equal(r.rate, 3);
+	assert_int_equal(r.scope, 2);
+	/* It stays when its last member leaves. */
+	assert_int_equal(join(&b, &broadcast, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(r.join_state, SA_JOIN_FULL);
+	assert_int_equal(leave(&b, &broadcast, SA_JOIN_FULL), 0);
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want, 0), 1);
+	sa_bed_free(&b);
+}
+
+static void
+test_create(void **state)
+{
+	static const struct sa_gid bad[] = {
+		{ UINT64_C(0xfe12401bffff0000), 1 },		/* not multicast */
+		{ UINT64_C(0xff32000000000000), 1 },		/* reserved flag */
+		{ UINT64_C(0xff12a01b00000000), 1 },		/* ours to invent */
+	};
+	struct sa_gid none = { 0, 0 };
+	struct sa_member r;
+	struct sa_bed b;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	for (unsigned bit = 0; bit < 18; bit++) {
+		if (!(CREATE >> bit & 1))
+			continue;
+		r = request(&b, &mine, SA_JOIN_FULL);
+		assert_int_equal(change(&b, MAD_SET, &r, CREATE & ~SA_BIT(bit)),
+				 SA_STATUS_INSUFFICIENT);
+	}
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(join(&b, &bad[i], SA_JOIN_FULL, &r), SA_STATUS_INVALID);
+	assert_int_equal(join(&b, &mine, SA_JOIN_NON, &r), SA_STATUS_INVALID);
+	assert_int_equal(join(&b, &mine, 0, &r), SA_STATUS_INVALID);
+	r = request(&b, &mine, SA_JOIN_FULL);
+	r.pkey = 0x8001;
+	assert_int_equal(change(&b, MAD_SET, &r, CREATE), SA_STATUS_INVALID);
+	r = request(&b, &mine, SA_JOIN_FULL);
+	r.port_gid.guid = 0x77;
+	assert_int_equal(change(&b, MAD_SET, &r, CREATE), SA_STATUS_INVALID);
+	assert_int_equal(join(&b, &mine, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(r.mlid, 0xc001);
+	assert_int_equal(r.scope, 5);
+	/* A MGID of its own, and the lowest free MLID when one was given back. */
+	assert_int_equal(join(&b, &none, SA_JOIN_FULL, &r), 0);
+	assert_true(r.mgid.prefix >> 32 == 0xff12a01b);
+	assert_int_equal(r.mlid, 0xc002);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_FULL), 0);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_FULL), SA_STATUS_INVALID);
+	assert_int_equal(join(&b, &none, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(r.mlid, 0xc001);
+	sa_bed_free(&b);
+}
+
+/* MTU 2048 and 4xEDR (100 Gb/s, code 16) is what the ports of the bed can do. */
+static void
+test_realizable(void **state)
+{
+	static const struct {
+		uint8_t selector, mtu;
+		uint16_t status;
+		uint8_t result;
+	} cases[] = {
+		{ SA_EXACTLY, 3, 0, 3 }, { SA_LESS, 3, 0, 2 }, { SA_GREATER, 1, 0, 0 },
+		{ SA_LESS, 1, SA_STATUS_INVALID, 0 }, { SA_GREATER, 5, SA_STATUS_INVALID, 0 },
+		{ SA_EXACTLY, 7, SA_STATUS_INVALID, 0 }, { SA_BEST, 1, 0, 0 },
+	};
+	struct sa_member r;
+	struct sa_bed b;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t most = model_portinfo(b.sm->bed->m, b.node, 1)->mtu_cap;
+
+		r = request(&b, &mine, SA_JOIN_FULL);
+		r.mtu_selector = cases[i].selector;
+		r.mtu = cases[i].mtu;
+		assert_int_equal(change(&b, MAD_SET, &r, CREATE | SA_BIT(SA_MEMBER_MTU) |
+					SA_BIT(SA_MEMBER_MTU_SELECTOR)), cases[i].status);
+		if (cases[i].status)
+			continue;
+		assert_int_equal(r.mtu, cases[i].result ? cases[i].result : most);
+		assert_int_equal(r.mtu_selector, SA_EXACTLY);
+		assert_int_equal(leave(&b, &mine, SA_JOIN_FULL), 0);
+	}
+	sa_bed_free(&b);
+}
+
+/* JoinState: bits come and go one by one, and each must have been there. */
+static void
+test_states(void **state)
+{
+	struct sa_member r;
+	struct sa_bed b, c;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	client(&c, &b, "H2_0_0");
+	assert_int_equal(join(&c, &mine, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(join(&b, &mine, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(join(&b, &mine, SA_JOIN_NON, &r), 0);
+	assert_int_equal(r.join_state, SA_JOIN_FULL | SA_JOIN_NON);
+	assert_int_equal(join(&b, &mine, SA_JOIN_SEND_ONLY_NON, &r), 0);
+	assert_int_equal(r.join_state, 7);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_FULL), 0);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_FULL), SA_STATUS_INVALID);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_FULL | SA_JOIN_NON), SA_STATUS_INVALID);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_NON | SA_JOIN_SEND_ONLY_NON), 0);
+	assert_int_equal(leave(&b, &mine, SA_JOIN_NON), SA_STATUS_INVALID);
+	/* The last full member takes the group along, whoever else is in it. */
+	assert_int_equal(join(&b, &mine, SA_JOIN_NON, &r), 0);
+	assert_int_equal(leave(&c, &mine, SA_JOIN_FULL), 0);
+	r = request(&b, &mine, 0);
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &r, SA_BIT(SA_MEMBER_MGID)), 0);
+	client_free(&c);
+	sa_bed_free(&b);
+}
+
+/* A member that joined by itself leaves by itself; one by proxy is anybody's. */
+static void
+test_proxy(void **state)
+{
+	struct sa_member r;
+	struct sa_bed b, c;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	client(&c, &b, "H2_0_0");
+	assert_int_equal(join(&b, &mine, SA_JOIN_FULL, &r), 0);
+	assert_false(r.proxy_join);
+	r = request(&b, &mine, SA_JOIN_FULL);
+	assert_int_equal(change(&c, MAD_DELETE, &r, JOIN), SA_STATUS_INVALID);
+	r = request(&c, &mine, SA_JOIN_FULL);
+	assert_int_equal(change(&b, MAD_SET, &r, JOIN), 0);
+	assert_true(r.proxy_join);
+	r = request(&c, &mine, SA_JOIN_FULL);
+	assert_int_equal(change(&b, MAD_DELETE, &r, JOIN), 0);
+	/* What is said of the group must be so. */
+	r = request(&c, &mine, SA_JOIN_FULL);
+	r.qkey = 0x1234;
+	assert_int_equal(change(&c, MAD_SET, &r, CREATE), SA_STATUS_INVALID);
+	client_free(&c);
+	sa_bed_free(&b);
+}
+
+/* Members are told to whoever shows the SM_Key; others are told of groups. */
+static void
+test_trust(void **state)
+{
+	struct sa_member r, want = { .mgid = mine };
+	struct sa_bed b, c;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	client(&c, &b, "H2_0_0");
+	assert_int_equal(join(&b, &mine, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(join(&c, &mine, SA_JOIN_NON, &r), 0);
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want, SA_BIT(SA_MEMBER_MGID)), 1);
+	sa_bed_record(&b, &sa_member_type, 0, &r);
+	assert_true(r.port_gid.guid == 0 && r.join_state == 0);
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want, 0), 2);
+	b.key = 1;
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want, SA_BIT(SA_MEMBER_MGID)), 2);
+	want.port_gid = gid_of(&c);
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want,
+				      SA_BIT(SA_MEMBER_PORT_GID)), 1);
+	sa_bed_record(&b, &sa_member_type, 0, &r);
+	assert_int_equal(r.join_state, SA_JOIN_NON);
+	want.mlid = 0xc001;
+	assert_int_equal(sa_bed_table(&b, &sa_member_type, &want, SA_BIT(SA_MEMBER_MLID)), 2);
+	client_free(&c);
+	sa_bed_free(&b);
+}
+
+/* ---- Packets ---- */
+
+struct crowd {
+	struct sa_bed first;		/* with the subnet manager */
+	struct sa_bed c[CLIENTS];	/* hosts of all parts of the fabric */
+	unsigned got[CLIENTS];		/* packets to a group */
+};
+
+static struct crowd *crowd;
+
+static void
+crowd_receive(void *arg, const struct port_mad *m)
+{
+	struct sa_bed *c = arg;
+
+	if (!m->status && port_mad_bytes(m)[3] == MAD_REPORT)
+		crowd->got[c - crowd->c]++;
+	else
+		sa_bed_receive(arg, m);
+}
+
+static void
+crowd_up(struct crowd *w, const char *const names[CLIENTS])
+{
+	struct error e;
+
+	memset(w, 0, sizeof(*w));
+	crowd = w;
+	sa_bed_up(&w->first, "ft3 4", "H1_0_1");
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct sa_bed *c = &w->c[i];
+		struct port_events ev = { .receive = crowd_receive, .state = sa_bed_state,
+					  .arg = c };
+
+		*c = (struct sa_bed){ .version = SA_CLASS_VERSION, .sm = w->first.sm };
+		c->node = bed_node(c->sm->bed, names[i]);
+		assert_int_equal(direct_open(&c->port, c->sm->bed->m, c->node, 1, &ev, &e), 0);
+	}
+	bed_wait(w->first.sm->bed, MSEC(10));
+}
+
+static void
+crowd_free(struct crowd *w)
+{
+	for (unsigned i = 0; i < CLIENTS; i++)
+		client_free(&w->c[i]);
+	sa_bed_free(&w->first);
+}
+
+/* What each gets of a packet that one sends. */
+static void
+expect(struct crowd *w, unsigned from, uint16_t mlid, unsigned receivers)
+{
+	struct port_mad m = { .qp = 1, .lid = mlid };
+
+	memset(w->got, 0, sizeof(w->got));
+	m.mad[0] = 1;
+	m.mad[1] = MAD_CLASS_SUBN_ADM;
+	m.mad[2] = SA_CLASS_VERSION;
+	m.mad[3] = MAD_REPORT;
+	assert_int_equal(port_send(w->c[from].port, &m), 0);
+	bed_wait(w->first.sm->bed, MSEC(10));
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(w->got[i], i != from && receivers >> i & 1);
+}
+
+static const char *const names[CLIENTS] = {
+	"H1_0_0", "H1_1_0", "H2_0_0", "H2_1_1", "H3_0_0", "H3_1_1",
+};
+
+static void
+test_packets(void **state)
+{
+	struct sa_member r;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w, names);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r), 0);
+	assert_int_equal(join(&w.c[4], &mine, SA_JOIN_SEND_ONLY_NON, &r), 0);
+	bed_wait(w.first.sm->bed, MSEC(100));
+	for (unsigned i = 0; i < 5; i++)
+		expect(&w, i, r.mlid, 0x0f);
+	assert_int_equal(leave(&w.c[1], &mine, SA_JOIN_FULL), 0);
+	bed_wait(w.first.sm->bed, MSEC(100));
+	expect(&w, 0, r.mlid, 0x0d);
+	expect(&w, 4, r.mlid, 0x0d);
+	crowd_free(&w);
+}
+
+/* A lost cable, and a lost switch, of the tree: it goes another way. */
+static void
+test_faults(void **state)
+{
+	struct sa_member r;
+	struct crowd w;
+	struct model *m;
+	struct bed *bed;
+
+	(void)state;
+	crowd_up(&w, names);
+	bed = w.first.sm->bed;
+	m = bed->m;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r), 0);
+	bed_wait(bed, MSEC(100));
+	expect(&w, 0, r.mlid, 0x3f);
+	for (uint32_t n = 0; n < bed->net->nnodes; n++) {
+		const struct ibnet_node *node = &bed->net->nodes[n];
+
+		if (node->type != IBNET_SWITCH || node->name[0] != 'C')
+			continue;
+		model_power(m, n, false);
+		bed_wait(bed, SEC(2));
+		expect(&w, 3, r.mlid, 0x3f);
+		model_power(m, n, true);
+		bed_wait(bed, SEC(2));
+		expect(&w, 5, r.mlid, 0x3f);
+	}
+	crowd_free(&w);
+}
+
+/* Members last, and the tables are there again, when another daemon takes the state up. */
+static void
+test_restart(void **state)
+{
+	struct sa_member r;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w, names);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r), 0);
+	bed_stop(w.first.sm);
+	bed_start(w.first.sm);
+	assert_int_equal(bed_run(w.first.sm, SEC(10)), 1);
+	bed_wait(w.first.sm->bed, SEC(1));
+	expect(&w, 0, r.mlid, 0x07);
+	assert_int_equal(join(&w.c[3], &mine, SA_JOIN_FULL, &r), 0);
+	bed_wait(w.first.sm->bed, MSEC(100));
+	expect(&w, 1, r.mlid, 0x0f);
+	crowd_free(&w);
+}
+
+/* Many joins of one moment are one change of each switch; equal trees are not written again. */
+static void
+test_storm(void **state)
+{
+	struct sa_member r;
+	uint64_t sets;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w, names);
+	model_count_reset(w.first.sm->bed->m);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(join(&w.c[i], &broadcast, SA_JOIN_FULL, &r), 0);
+	bed_wait(w.first.sm->bed, MSEC(100));
+	sets = bed_count(w.first.sm->bed, MAD_SET, ATTR_MULTICAST_FDB);
+	assert_true(sets > 0 && sets <= 20u * 4);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(join(&w.c[i], &broadcast, SA_JOIN_FULL, &r), 0);
+	bed_wait(w.first.sm->bed, SEC(30));
+	assert_int_equal(bed_count(w.first.sm->bed, MAD_SET, ATTR_MULTICAST_FDB), sets);
+	crowd_free(&w);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_broadcast),
+		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_realizable),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_proxy),
+		cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_packets),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_storm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
