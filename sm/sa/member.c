@@ -287,6 +287,8 @@ create(struct sa_ask *a, const struct sa_member *want, uint32_t port)
 		g = sa_groups_add(a->groups, &r, false, mlids(a));
 		a->status = g ? 0 : SA_STATUS_NO_RESOURCES;
 	}
+	if (g)
+		sa_informs_tell_gid(a->kept->informs, TRAP_GROUP_CREATED, &g->r.mgid);
 	return g;
 }
 
@@ -362,6 +364,8 @@ leave(struct sa_ask *a)
 	shared = g->r;
 	proxy = j->proxy;
 	left = sa_groups_leave(a->groups, g, want->port_gid.guid, want->join_state, &gone);
+	if (gone)
+		sa_informs_tell_gid(a->kept->informs, TRAP_GROUP_DELETED, &shared.mgid);
 	tell_outcome(a, &shared, want, left, proxy);
 	a->env->groups_changed(a->env->arg, shared.mlid);
 }

@@ -101,6 +101,14 @@ def test_osmtest_weftd_services():
         osmtest(lab, "s", seconds=90)
 
 
+def test_osmtest_weftd_multicast():
+    """The same joins and leaves as of OpenSM, with every status that is expected of it."""
+    with weftd_serving("ft3-4") as (lab, _):
+        osmtest(lab, "m")
+        for mode in "1234":
+            osmtest(lab, "m", "-M", mode)
+
+
 def test_osmtest_stress():
     """100,000 single ports, 32,768 tables of paths, 100,000 paths."""
     with serving("ft3-4") as (lab, _):

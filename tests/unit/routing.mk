@@ -1,6 +1,9 @@
 unit_tests += test_fattree test_fattree_fault test_fabric test_plan test_check test_engines \
 	test_roots test_silent test_repair test_quality
 tsan_tests += test_engines test_check test_repair test_quality test_fattree_fault
+unit_tests += test_mtree
+test_mtree_libs := routing fabric sim text wire base
+test_mtree_extra := -lcmocka
 test_fabric_libs := fabric sim text wire base
 test_fabric_extra := -lcmocka
 test_plan_libs := fabric sim text wire base
