@@ -43,7 +43,8 @@ struct sa_kind_ops {
 
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
 	sa_sm_ops, sa_link_ops, sa_path_ops,
-	sa_service_ops, sa_inform_info_ops, sa_inform_ops, sa_member_ops;
+	sa_service_ops, sa_inform_info_ops, sa_inform_ops, sa_member_ops,
+	sa_guids_ops;
 
 #define SA_PKEY_DEFAULT 0x7fff	/* without the membership bit */
 

@@ -2,6 +2,7 @@ sa_src := \
 	sm/sa/ask.c \
 	sm/sa/class.c \
 	sm/sa/group.c \
+	sm/sa/guid.c \
 	sm/sa/inform.c \
 	sm/sa/kept.c \
 	sm/sa/lft.c \

@@ -26,7 +26,7 @@ static struct subscriber *
 subscriber(struct sa_informs *s, uint64_t guid)
 {
 	struct subscriber *u = inform_find(s, guid);
-	uint32_t i = 0;
+	uint32_t i = s->low;
 
 	if (u)
 		return u;
@@ -37,6 +37,7 @@ subscriber(struct sa_informs *s, uint64_t guid)
 		s->by_number = mem_realloc(s->by_number, s->room, sizeof(struct subscriber *));
 		memset(s->by_number + i, 0, (s->room - i) * sizeof(struct subscriber *));
 	}
+	s->low = i + 1;
 	u = s->by_number[i] = mem_zalloc(sizeof(*u));
 	u->guid = guid;
 	list_init(&u->ready);
@@ -50,8 +51,11 @@ subscriber(struct sa_informs *s, uint64_t guid)
 static void
 free_subscriber(struct sa_informs *s, struct subscriber *u)
 {
+	uint32_t i = map_get(&s->by_guid, u->guid);
+
 	report_forget(s, u);
-	s->by_number[map_get(&s->by_guid, u->guid)] = NULL;
+	s->by_number[i] = NULL;
+	s->low = i < s->low ? i : s->low;
 	map_remove(&s->by_guid, u->guid);
 	list_remove(&u->link);
 	mem_free(u);

@@ -35,6 +35,7 @@ struct sa_informs {
 	struct subscriber **by_number;	/* room for `room` of them; NULL: free */
 	struct map by_guid;	/* port GUID -> index into by_number */
 	uint32_t room;		/* of by_number */
+	uint32_t low;		/* below this none is free there */
 	uint32_t len;		/* subscriptions of all */
 	unsigned nflying;	/* Reports under way */
 	uint32_t tid;		/* of the last Report */

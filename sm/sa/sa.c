@@ -31,7 +31,7 @@ static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
 	&sa_link_ops, &sa_path_ops,
 	&sa_service_ops, &sa_inform_info_ops, &sa_inform_ops,
-	&sa_member_ops,
+	&sa_member_ops, &sa_guids_ops,
 };
 
 static bool

@@ -21,6 +21,7 @@
 #define NEVER INT64_MAX		/* end of an infinite lease */
 #define SECOND 1000000		/* of the wall clock */
 #define DEFAULT_PKEY 0xffff
+#define LOOK (INT64_C(86400) * SECOND)	/* a timer is not set for longer */
 #define RID (SA_BIT(SA_SERVICE_ID) | SA_BIT(SA_SERVICE_GID))
 
 struct service {
@@ -37,6 +38,7 @@ struct sa_services {
 	struct map per_port;	/* GUID of the owner -> number of records */
 	uint32_t len;		/* of them all */
 	struct loop_timer *timer;	/* for the lease that ends first */
+	int64_t first;		/* when it does, or before; NEVER */
 };
 
 static int
@@ -104,18 +106,17 @@ discard(struct sa_services *s, struct service *v)
 
 /* ---- Leases ---- */
 
+/* A lease that ends then has to be seen. What ends later than the timer is found when it fires. */
 static void
-set_timer(struct sa_services *s)
+watch(struct sa_services *s, int64_t ends)
 {
-	int64_t first = NEVER, left;
+	int64_t left = ends - loop_wall(s->env.loop);
 
-	list_each(it, &s->all) {
-		struct service *v = list_entry(it, struct service, link);
-
-		first = v->ends < first ? v->ends : first;
-	}
-	left = first == NEVER ? 0 : first - loop_wall(s->env.loop);
-	loop_timer_set(s->timer, first == NEVER ? MONOTIME_NEVER : left > 0 ? left * 1000 : 0);
+	if (ends >= s->first)
+		return;
+	s->first = ends;
+	left = left < LOOK ? left : LOOK;
+	loop_timer_set(s->timer, left > 0 ? left * 1000 : 0);
 }
 
 static void
@@ -123,19 +124,19 @@ on_timer(void *arg)
 {
 	struct sa_services *s = arg;
 	int64_t now = loop_wall(s->env.loop);
-	bool changed = false;
+	int64_t next = NEVER;
 
 	list_each(it, &s->all) {
 		struct service *v = list_entry(it, struct service, link);
 
-		if (v->ends > now)
-			continue;
-		discard(s, v);
-		changed = true;
+		if (v->ends <= now)
+			discard(s, v);
+		else if (v->ends < next)
+			next = v->ends;
 	}
-	if (changed)
-		store_commit(s->env.store, NULL, NULL);
-	set_timer(s);
+	store_commit(s->env.store, NULL, NULL);
+	s->first = NEVER;
+	watch(s, next);
 }
 
 static uint32_t
@@ -238,7 +239,7 @@ set_service(struct sa_ask *a)
 	v->ends = r.lease == SA_LEASE_INFINITE ? NEVER :
 		loop_wall(s->env.loop) + (int64_t)r.lease * SECOND;
 	save(s, v);
-	set_timer(s);
+	watch(s, v->ends);
 	reply(a, &r);
 }
 
@@ -260,7 +261,6 @@ delete_service(struct sa_ask *a)
 	r = v->r;
 	r.lease = lease_left(s, v);
 	discard(s, v);
-	set_timer(s);
 	reply(a, &r);
 }
 
@@ -306,6 +306,7 @@ sa_services_new(const struct sa_env *env)
 
 	s->env = *env;
 	list_init(&s->all);
+	s->first = NEVER;
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	return s;
 }
@@ -324,7 +325,7 @@ sa_services_load(struct sa_services *s, const char *value)
 		return false;
 	v = add(s, &r, owner);
 	v->ends = ends;
-	set_timer(s);
+	watch(s, ends);
 	return true;
 }
 

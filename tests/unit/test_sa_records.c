@@ -183,6 +183,38 @@ test_managers(void **state)
 	assert_int_equal(b->h.h.method, MAD_GET_RESP);
 }
 
+/* As many blocks of eight as GUIDCap says; the first GUID is the port's own, and none is assigned. */
+static void
+test_guids(void **state)
+{
+	struct sa_bed *b = *state;
+	struct bed *bed = b->sm->bed;
+	struct sa_guids r = { 0 };
+	struct sa_node node = { 0 };
+	unsigned blocks = 0;
+
+	for (uint32_t i = 0; i < bed->net->nnodes; i++) {
+		unsigned port = bed->net->nodes[i].type != IBNET_SWITCH;
+
+		blocks += (model_portinfo(bed->m, i, port)->guid_cap + 7u) / 8;
+	}
+	assert_true(blocks >= 36);
+	assert_int_equal(sa_bed_table(b, &sa_guids_type, &r, 0), blocks);
+	for (uint16_t lid = 1; lid <= 36; lid++) {
+		node.lid = r.lid = lid;
+		r.block = 0;
+		assert_int_equal(sa_bed_get(b, &sa_node_type, &node, SA_BIT(SA_NODE_LID), &node), 0);
+		assert_int_equal(sa_bed_get(b, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+					    SA_BIT(SA_GUIDS_BLOCK), &r), 0);
+		assert_true(r.guids[0] == node.info.port_guid);
+		for (unsigned i = 1; i < 8; i++)
+			assert_true(r.guids[i] == 0);
+	}
+	/* Alias GUIDs are not there yet. */
+	assert_true(sa_bed_ask(b, MAD_SET, &sa_guids_type, &r, 3));
+	assert_int_equal(b->h.h.status, MAD_STATUS_BAD_ATTR);
+}
+
 static void
 test_statuses(void **state)
 {
@@ -255,8 +287,9 @@ main(void)
 		cmocka_unit_test(test_class), cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_ports), cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_tables), cmocka_unit_test(test_links),
-		cmocka_unit_test(test_managers), cmocka_unit_test(test_statuses),
-		cmocka_unit_test(test_keys), cmocka_unit_test(test_not_ready),
+		cmocka_unit_test(test_guids), cmocka_unit_test(test_managers),
+		cmocka_unit_test(test_statuses), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_not_ready),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
