@@ -13,10 +13,10 @@
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
  * SubnAdm and answers them at once from the published plan. So far it tells what is (ClassPortInfo
  * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
- * LinkRecord, GUIDInfoRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord by
- * Get, GetTable, Set and Delete; InformInfo by Set and InformInfoRecord by Get and GetTable, with
- * Reports of events to those who subscribed. All else that can be asked is answered with
- * MAD_STATUS_BAD_ATTR (0x000c).
+ * LinkRecord, GUIDInfoRecord and PathRecord by Get and GetTable) and keeps what clients leave:
+ * ServiceRecord and MCMemberRecord by Get, GetTable, Set and Delete; InformInfo by Set and
+ * InformInfoRecord by Get and GetTable, with Reports of events to those who subscribed. All else
+ * that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
  *
  * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
  *   sweep or a routing runs.

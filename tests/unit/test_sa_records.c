@@ -183,7 +183,7 @@ test_managers(void **state)
 	assert_int_equal(b->h.h.method, MAD_GET_RESP);
 }
 
-/* As many blocks of eight as GUIDCap says; the first GUID is the port's own, and none is assigned. */
+/* As many blocks of eight as GUIDCap says; the first GUID is the port's own, the others are 0. */
 static void
 test_guids(void **state)
 {
@@ -203,7 +203,8 @@ test_guids(void **state)
 	for (uint16_t lid = 1; lid <= 36; lid++) {
 		node.lid = r.lid = lid;
 		r.block = 0;
-		assert_int_equal(sa_bed_get(b, &sa_node_type, &node, SA_BIT(SA_NODE_LID), &node), 0);
+		assert_int_equal(sa_bed_get(b, &sa_node_type, &node, SA_BIT(SA_NODE_LID), &node),
+				 0);
 		assert_int_equal(sa_bed_get(b, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
 					    SA_BIT(SA_GUIDS_BLOCK), &r), 0);
 		assert_true(r.guids[0] == node.info.port_guid);
