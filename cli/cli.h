@@ -181,6 +181,8 @@ print_switches(const struct cli *c, const json_t *data);
 void
 print_ports(const struct cli *c, const json_t *data);
 void
+print_multicast(const struct cli *c, const json_t *data);
+void
 print_links(const struct cli *c, const json_t *data);
 void
 print_routes(const struct cli *c, const json_t *data);

@@ -175,6 +175,13 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading links",
 		.print = print_links,
 	}, {
+		.name = "show multicast",
+		.synopsis = "",
+		.help = "multicast groups, their members and trees",
+		.more = "A group of fewer than two members has no tree, and no switch holds it.\n",
+		.doing = "reading multicast groups",
+		.print = print_multicast,
+	}, {
 		.name = "show routes",
 		.synopsis = "NODE [--all] | --dump",
 		.help = "a switch's routes by out port, or every switch's way to a host",

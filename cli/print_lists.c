@@ -243,6 +243,33 @@ print_links(const struct cli *c, const json_t *data)
 	finish(t, data, "links");
 }
 
+void
+print_multicast(const struct cli *c, const json_t *data)
+{
+	static const struct table_column columns[] = {
+		{ "MLID", true }, { "MGID", false }, { "MEMBERS", true }, { "SWITCHES", true },
+		{ "P_KEY", true }, { "Q_KEY", true }, { "MTU", true }, { "GB/S", true },
+	};
+	struct table *t = table_new(columns, 8);
+	const json_t *rows = json_object_get(data, "groups");
+	json_t *g;
+	size_t i;
+
+	(void)c;
+	emit(stdout, "%zu group%s\n", json_array_size(rows), plural(json_array_size(rows)));
+	json_array_foreach(rows, i, g) {
+		table_cell(t, "0x%04llx", N(g, "mlid"));
+		table_cell(t, "%s", field_str(g, "mgid"));
+		table_cell(t, "%llu", N(g, "members"));
+		table_cell(t, "%llu", N(g, "switches"));
+		table_cell(t, "0x%04llx", N(g, "pkey"));
+		table_cell(t, "0x%08llx", N(g, "qkey"));
+		table_cell(t, "%llu", N(g, "mtu"));
+		table_cell(t, "%.1f", (double)field_uint(g, "rate_mbps") / 1000);
+	}
+	finish(t, data, "groups");
+}
+
 static void
 print_loads(const json_t *ports)
 {

@@ -235,6 +235,12 @@ ctl_plan(void *subnet)
 	return subnet_plan(subnet);
 }
 
+static bool
+ctl_multicast(void *subnet, unsigned mlid, struct multicast_row *row)
+{
+	return subnet_multicast(subnet, mlid, row);
+}
+
 static int
 ctl_change(void *subnet, const struct change *c, change_done_fn done, void *arg, struct error *e)
 {
@@ -460,6 +466,7 @@ open_subnets(struct weftd *w, struct error *e)
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .plan = ctl_plan, .change = ctl_change,
+			.multicast = ctl_multicast,
 		};
 	}
 	return 0;

@@ -20,6 +20,7 @@
 #include "sm/base/mem.h"
 #include "sm/sa/group.h"
 #include "sm/sa/sa.h"
+#include "sm/wire/sa_rate.h"
 
 #define COLLECT MSEC(10)	/* joins of so long are one change */
 #define RETRY SEC(5)
@@ -472,6 +473,47 @@ multicast_idle(struct subnet *s)
 		s->multicast.unwritten = true;
 		loop_timer_set(s->multicast.timer, RETRY);
 	}
+}
+
+/* ---- What is told ---- */
+
+static uint32_t
+tree_size(const struct multicast_job *j, uint16_t mlid)
+{
+	uint32_t low = 0, high = j ? j->set.len : 0, n = 0;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (j->set.mlids[mid] < mlid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	while (j && low + n < j->set.len && j->set.mlids[low + n] == mlid)
+		n++;
+	return n;
+}
+
+bool
+subnet_multicast(const struct subnet *s, unsigned mlid, struct multicast_row *row)
+{
+	const struct sa_groups *groups = sa_groups(s->sa);
+	const struct sa_group *g = NULL;
+
+	for (unsigned i = mlid < SA_MLID_FIRST ? SA_MLID_FIRST : mlid;
+	     !g && i < sa_groups_end(groups); i++)
+		g = sa_groups_at(groups, i);
+	if (!g)
+		return false;
+	*row = (struct multicast_row){
+		.mgid = { g->r.mgid.prefix, g->r.mgid.guid }, .qkey = g->r.qkey,
+		.members = g->len, .full = g->full, .mlid = g->r.mlid, .pkey = g->r.pkey,
+		.switches = tree_size(s->multicast.trees, g->r.mlid),
+		.rate_mbps = sa_rate_mbps(g->r.rate), .mtu = (uint16_t)mtu_bytes(g->r.mtu),
+		.sl = g->r.sl,
+	};
+	return true;
 }
 
 /* ---- Life ---- */

@@ -70,6 +70,10 @@ subnet_status(struct subnet *s, struct subnet_status *st);
 const struct plan *
 subnet_plan(struct subnet *s);
 
+/* The multicast group of the lowest MLID from `mlid` on; false: there is none. */
+bool
+subnet_multicast(const struct subnet *s, unsigned mlid, struct multicast_row *row);
+
 /* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
 bool
 subnet_must_yield(const struct subnet *s);

@@ -65,4 +65,18 @@ struct subnet_status {
 	char warnings[STATUS_MAX_WARNINGS][320];
 };
 
+/* A multicast group, for `weft show multicast`. */
+struct multicast_row {
+	uint64_t mgid[2];	/* upper and lower half */
+	uint32_t qkey;
+	uint32_t members;	/* ports in it */
+	uint32_t full;		/* of them full members */
+	uint32_t switches;	/* in its tree; 0: it has none */
+	uint32_t rate_mbps;
+	uint16_t mlid;
+	uint16_t pkey;
+	uint16_t mtu;		/* bytes */
+	uint8_t sl;
+};
+
 #endif

@@ -29,6 +29,14 @@ status(void *subnet, struct subnet_status *st)
 	*st = (struct subnet_status){ .role = "master", .state = "up", .up = true };
 }
 
+static bool
+multicast(void *subnet, unsigned mlid, struct multicast_row *row)
+{
+	(void)subnet;
+	*row = (struct multicast_row){ .mlid = (uint16_t)mlid, .members = 2 };
+	return mlid >= 0xc000 && mlid < 0xc400;
+}
+
 static const struct plan *
 published(void *subnet)
 {
@@ -58,7 +66,8 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 }
 
 static struct ctl_subnet subnets[] = {
-	{ .name = "one", .status = status, .plan = published, .change = change },
+	{ .name = "one", .status = status, .plan = published, .change = change,
+	  .multicast = multicast },
 };
 static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };
 

@@ -80,6 +80,18 @@ fake_status(void *subnet, struct subnet_status *st)
 	strcpy(st->warnings[0], "gpu-4/1 keeps \x1b[31mSubnetTimeOut 0");
 }
 
+static inline bool
+fake_multicast(void *subnet, unsigned mlid, struct multicast_row *row)
+{
+	(void)subnet;
+	*row = (struct multicast_row){
+		.mgid = { UINT64_C(0xff12401bffff0000), UINT64_C(0xffffffff) }, .qkey = 0xb1b,
+		.members = 3, .full = 2, .switches = 5, .rate_mbps = 10000, .mlid = 0xc000,
+		.pkey = 0xffff, .mtu = 2048,
+	};
+	return mlid <= 0xc000;
+}
+
 static inline const struct plan *
 fake_plan(void *subnet)
 {
@@ -296,7 +308,7 @@ setup(void **state)
 	h.events = event_ring_new(64, 1);
 	h.plan = small_plan();
 	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status, .plan = fake_plan,
-					    .change = fake_change };
+					    .change = fake_change, .multicast = fake_multicast };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,
