@@ -168,8 +168,6 @@ job_new(struct subnet *s)
 static void
 tell_outcome(struct subnet *s, const struct multicast_job *j)
 {
-	const struct multicast_job *old = s->multicast.trees;
-
 	if (j->verdict) {
 		if (strcmp(s->multicast.refused, j->report.first))
 			subnet_event(s, EVENT_UNROUTED, LOG_L_ERROR, 0, 0,
@@ -179,10 +177,11 @@ tell_outcome(struct subnet *s, const struct multicast_job *j)
 		return;
 	}
 	s->multicast.refused[0] = '\0';
-	if (j->left_out && (!old || old->left_out != j->left_out))
+	if (j->left_out && s->multicast.left_out != j->left_out)
 		subnet_event(s, EVENT_UNROUTED, LOG_L_WARNING, 0, 0,
 			     "%u members of multicast groups are in no tree: no switch leads down "
 			     "to all members of their group", j->left_out);
+	s->multicast.left_out = j->left_out;
 }
 
 static void

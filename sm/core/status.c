@@ -128,6 +128,17 @@ warn_too_far(struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_multicast(const struct subnet *s, struct subnet_status *st)
+{
+	if (s->multicast.refused[0])
+		warn(st, "multicast is not forwarded, for with its trees the routing would have a "
+		     "%.200s", s->multicast.refused);
+	else if (s->multicast.left_out)
+		warn(st, "%u members of multicast groups are in no tree: no switch leads down to "
+		     "all members of their group", s->multicast.left_out);
+}
+
+static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
@@ -145,6 +156,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	if (s->plan && s->plan->check.cut_off)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);
+	warn_multicast(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);
 	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {

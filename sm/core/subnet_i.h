@@ -217,6 +217,7 @@ struct multicast {
 	bool unwritten;			/* switches may hold something else than `trees` */
 	uint32_t sets;			/* tables written, since the start */
 	uint32_t failed;		/* Sets refused or lost in the present round */
+	uint32_t left_out;		/* members that no tree reaches */
 	char refused[400];		/* why there are no trees, "" */
 };
 
