@@ -437,6 +437,96 @@ test_storm(void **state)
 	crowd_free(&w);
 }
 
+/* Ask without waiting for the answer. */
+static void
+send_join(struct sa_bed *b, const struct sa_gid *mgid, uint32_t tid)
+{
+	struct sa_member r = request(b, mgid, SA_JOIN_FULL);
+	struct port_mad m = { .qp = 1, .timeout_ms = 1000 };
+	struct sa_header h = {
+		.h = { .tid = tid, .attr_id = SA_MC_MEMBER, .base_version = 1,
+		       .mgmt_class = MAD_CLASS_SUBN_ADM, .class_version = SA_CLASS_VERSION,
+		       .method = MAD_SET },
+		.mask = CREATE,
+	};
+
+	m.lid = model_portinfo(b->sm->bed->m, b->node, 1)->sm_lid;
+	sa_header_encode(&h, m.mad);
+	sa_encode(&sa_member_type, &r, m.mad + SA_HEADER_SIZE);
+	assert_int_equal(port_send(b->port, &m), 0);
+}
+
+/* 300 groups of six members each, joined at once: each of the 20 switches has 10 blocks for 300
+ * MLIDs, of one position, and those are written a few times, not once a join. */
+static void
+test_flood(void **state)
+{
+	struct sa_gid mgid = { UINT64_C(0xff15401bffff0000), 0 };
+	struct sa_member want = { .mgid = broadcast };
+	uint64_t sets;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w, names);
+	model_count_reset(w.first.sm->bed->m);
+	for (unsigned g = 0; g < 300; g++)
+		for (unsigned i = 0; i < CLIENTS; i++) {
+			mgid.guid = g;
+			send_join(&w.c[i], &mgid, 100000 + g * CLIENTS + i);
+		}
+	bed_wait(w.first.sm->bed, SEC(2));
+	sets = bed_count(w.first.sm->bed, MAD_SET, ATTR_MULTICAST_FDB);
+	assert_true(sets >= 20 && sets <= 4u * 20 * 10);
+	w.first.key = 1;
+	assert_int_equal(sa_bed_table(&w.first, &sa_member_type, &want, 0), 300 * CLIENTS);
+	for (uint16_t g = 0; g < 300; g += 37)
+		expect(&w, g % CLIENTS, (uint16_t)(0xc001 + g), 0x3f);
+	crowd_free(&w);
+}
+
+/* What IPoIB asks on two hosts: the broadcast group, a path to the other, a group of neighbours,
+ * and all of that taken back. */
+static void
+test_ipoib(void **state)
+{
+	struct sa_gid solicited = { UINT64_C(0xff12601bffff0000), UINT64_C(0x00000001ff000022) };
+	uint64_t mask = CREATE | SA_BIT(SA_MEMBER_MTU) | SA_BIT(SA_MEMBER_MTU_SELECTOR) |
+		SA_BIT(SA_MEMBER_RATE) | SA_BIT(SA_MEMBER_RATE_SELECTOR) |
+		SA_BIT(SA_MEMBER_HOP_LIMIT);
+	struct sa_member all[2], r;
+	struct sa_path want, path;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w, names);
+	for (unsigned i = 0; i < 2; i++) {
+		all[i] = request(&w.c[i], &broadcast, SA_JOIN_FULL);
+		assert_int_equal(change(&w.c[i], MAD_SET, &all[i], JOIN), 0);
+	}
+	assert_int_equal(all[0].mlid, all[1].mlid);
+	want = (struct sa_path){ .sgid = gid_of(&w.c[0]), .dgid = gid_of(&w.c[1]),
+				 .numb_path = 1, .pkey = all[0].pkey };
+	assert_int_equal(sa_bed_get(&w.c[0], &sa_path_type, &want, SA_BIT(SA_PATH_DGID) |
+				    SA_BIT(SA_PATH_SGID) | SA_BIT(SA_PATH_NUMB_PATH) |
+				    SA_BIT(SA_PATH_PKEY), &path), 0);
+	assert_int_equal(path.dlid, sa_bed_lid(&w.first, "H1_1_0", 1));
+	for (unsigned i = 0; i < 2; i++) {
+		r = all[i];
+		r.mgid = solicited;
+		assert_int_equal(change(&w.c[i], MAD_SET, &r, mask), 0);
+		assert_int_equal(r.mtu, all[i].mtu);
+		assert_int_equal(r.rate, all[i].rate);
+	}
+	bed_wait(w.first.sm->bed, MSEC(100));
+	expect(&w, 0, r.mlid, 0x02);
+	expect(&w, 1, all[0].mlid, 0x01);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(leave(&w.c[i], &solicited, SA_JOIN_FULL), 0);
+	bed_wait(w.first.sm->bed, MSEC(100));
+	expect(&w, 0, r.mlid, 0);
+	crowd_free(&w);
+}
+
 int
 main(void)
 {
@@ -451,6 +541,8 @@ main(void)
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_ipoib),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
