@@ -54,7 +54,7 @@ message(const struct sa_header *h, uint32_t size, uint32_t told)
 
 	sa_header_encode(h, m);
 	for (uint32_t i = 0; i < size; i++)
-		m[SA_HEADER_SIZE + i] = i < 4 ? (uint8_t)(told >> (24 - 8 * i)) : pattern(i, size);
+		m[SA_HEADER_SIZE + i] = (uint8_t)(i < 4 ? told >> (24 - 8 * i) : pattern(i, size));
 	return m;
 }
 
