@@ -71,7 +71,7 @@ def test_sa_tools():
         t.says("saquery -D", "H7_3_3")
         t.says("saquery -O 1", "H0_0_0")
         t.fails("saquery SL2VL", "0x000c")
-        t.fails("saquery MCMR", "0x000c")
+        t.fails("saquery MFTR", "0x000c")
         t.fails("saquery --smkey 2 NR", "timed out")
         need(t("saquery NR 40000") == "", "a node of a LID that nobody has")
         need(re.search(r"^  SA +[0-9]+ requests: ", lab.manager.weft("status")[0], re.M),
