@@ -83,6 +83,26 @@ tap_clear(struct tap *t)
 	t->len = 0;
 }
 
+/* A fabric that is up, without light sweeps: what is noticed now is noticed by traps. Counts,
+ * events and the tap begin anew. */
+static inline struct bed_sm *
+tap_live(const char *fabric, struct tap **tap)
+{
+	struct bed *b = bed_new(fabric, 1);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+
+	*tap = tap_new(sm);
+	sm->conf.sweep_interval = 0;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, SEC(20)), 1);
+	assert_true(bed_quiet(sm, SEC(20)));
+	bed_check(sm);
+	model_count_reset(b->m);
+	bed_forget(sm);
+	tap_clear(*tap);
+	return sm;
+}
+
 /* After the bed has gone. */
 static inline void
 tap_free(struct tap *t)

@@ -15,25 +15,6 @@
  */
 #define BOUND SEC(20)
 
-/* A fabric that is up, without light sweeps: what is noticed now is noticed by traps. */
-static struct bed_sm *
-live(const char *fabric, struct tap **tap)
-{
-	struct bed *b = bed_new(fabric, 1);
-	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
-
-	*tap = tap_new(sm);
-	sm->conf.sweep_interval = 0;
-	bed_start(sm);
-	assert_int_equal(bed_run(sm, BOUND), 1);
-	assert_true(bed_quiet(sm, BOUND));
-	bed_check(sm);
-	model_count_reset(b->m);
-	bed_forget(sm);
-	tap_clear(*tap);
-	return sm;
-}
-
 /* A port's second trap may have to wait for its SubnetTimeOut, 1.07 s. */
 static void
 settle(struct bed_sm *sm)
@@ -75,7 +56,7 @@ static void
 restart_writes_nothing(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	unsigned before = reregisters(b);
 
@@ -111,7 +92,7 @@ static void
 restart_mends(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -184,7 +165,7 @@ static void
 cable_by_trap(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed_sm *sm = tap_live("ft3 8", &t);
 	struct bed *b = sm->bed;
 	unsigned before = reregisters(b);
 
@@ -214,7 +195,7 @@ static void
 not_up_meanwhile(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	unsigned looks = 0;
 	struct subnet_status st;
 
@@ -248,7 +229,7 @@ static void
 cable_by_light_sweep(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -283,7 +264,7 @@ static void
 one_repair(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -312,7 +293,7 @@ static void
 host_goes_and_returns(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 2 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 2 3", &t);
 	struct bed *b = sm->bed;
 	uint32_t host = bed_node(b, "H2_1");
 	uint16_t lid = model_portinfo(b->m, host, 1)->lid;
@@ -339,7 +320,7 @@ static void
 bounce(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 2 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 2 3", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -360,7 +341,7 @@ static void
 host_moves(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("mesh 2 2 1 2", &t);
+	struct bed_sm *sm = tap_live("mesh 2 2 1 2", &t);
 	struct bed *b = sm->bed;
 	uint32_t host = bed_node(b, "H1_1_0_0");
 	uint16_t lid = model_portinfo(b->m, host, 1)->lid;
@@ -388,7 +369,7 @@ static void
 hosts_swap(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("mesh 2 2 1 2", &t);
+	struct bed_sm *sm = tap_live("mesh 2 2 1 2", &t);
 	struct bed *b = sm->bed;
 	uint32_t one = bed_node(b, "H1_1_0_0"), two = bed_node(b, "H0_1_0_1");
 	uint32_t here = bed_node(b, "T1_1_0"), there = bed_node(b, "T0_1_0");
@@ -406,7 +387,7 @@ static void
 switch_goes_and_returns(const char *fabric, const char *name, unsigned hosts)
 {
 	struct tap *t;
-	struct bed_sm *sm = live(fabric, &t);
+	struct bed_sm *sm = tap_live(fabric, &t);
 	struct bed *b = sm->bed;
 	uint32_t all = sm->s->plan->fabric->nnodes;
 	uint16_t lid = model_portinfo(b->m, bed_node(b, name), 0)->lid;
@@ -451,7 +432,7 @@ static void
 own_leaf_reboots(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 2 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 2 3", &t);
 
 	(void)state;
 	model_reboot(sm->bed->m, bed_node(sm->bed, "L0"));
@@ -502,7 +483,7 @@ static void
 new_description(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	const char *who[] = { "H2_1_0", "A1_1" };
 
@@ -532,7 +513,7 @@ static void
 silent_switch(const char *name, enum model_silence how)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 3 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 3 3", &t);
 	struct bed *b = sm->bed;
 	uint32_t sw = bed_node(b, name);
 	struct subnet_status st;
@@ -600,7 +581,7 @@ static void
 silent_by_light_sweep(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 2 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 2 3", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -712,7 +693,7 @@ static void
 own_port_goes_and_returns(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft2 3 2 3", &t);
+	struct bed_sm *sm = tap_live("ft2 3 2 3", &t);
 	struct bed *b = sm->bed;
 	struct subnet_status st;
 

@@ -16,23 +16,6 @@
 #define BOUND SEC(20)
 #define AT_ONCE MSEC(5)		/* nothing was waited for */
 
-static struct bed_sm *
-live(const char *fabric, struct tap **tap)
-{
-	struct bed *b = bed_new(fabric, 1);
-	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
-
-	*tap = tap_new(sm);
-	sm->conf.sweep_interval = 0;
-	bed_start(sm);
-	assert_int_equal(bed_run(sm, BOUND), 1);
-	assert_true(bed_quiet(sm, BOUND));
-	bed_check(sm);
-	bed_forget(sm);
-	tap_clear(*tap);
-	return sm;
-}
-
 static unsigned
 port_to(const struct bed *b, uint32_t node, uint32_t peer)
 {
@@ -77,7 +60,7 @@ static void
 any_cable(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	unsigned cables = 0;
 
@@ -108,7 +91,7 @@ static void
 when_a_look_is_due(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 16", &t);
+	struct bed_sm *sm = tap_live("ft3 16", &t);
 	struct bed *b = sm->bed;
 	uint32_t l0 = bed_node(b, "L0_0"), a0 = bed_node(b, "A0_0");
 	const struct transact_counters *c = transact_counters(sm->s->transact);
@@ -150,7 +133,7 @@ trap_of_one_end(void **state)
 {
 	const char *ends[2] = { "L1_0", "A1_0" };
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, ends[0]);
 	uint16_t lid = model_portinfo(b->m, 0, 1)->lid;
@@ -179,7 +162,7 @@ static void
 few_mads(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed_sm *sm = tap_live("ft3 8", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L3_1");
 	unsigned port = port_to(b, leaf, bed_node(b, "A3_2")), others;
@@ -202,7 +185,7 @@ switch_dies(void **state)
 {
 	static const char *const patients[] = { "A0_0", "A2_1", "C0", "C3", "L1_1" };
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 
 	(void)state;
@@ -222,7 +205,7 @@ static void
 by_light_sweep(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", &t);
+	struct bed_sm *sm = tap_live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L0_0");
 
@@ -264,7 +247,7 @@ while_programming(void **state)
 		{ "L0_0", "A0_1" }, { "A0_1", "C5" }, { "A1_1", "L1_0" }, { "A2_0", "C0" },
 	};
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed_sm *sm = tap_live("ft3 8", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L5_1");
 

@@ -197,8 +197,6 @@ test_faults(void **state)
 static void
 test_rates(void **state)
 {
-	struct fabric_builder *b = fabric_builder_new();
-	uint32_t s = help_switch(b, 1, 4, "s"), t = help_switch(b, 2, 4, "t");
 	struct plan_row *rows[2] = { plan_row_new(4), plan_row_new(4) };
 	struct check_input in = { .rows = rows, .threads = 1 };
 	struct quality_report q;
@@ -206,17 +204,7 @@ test_rates(void **state)
 	struct fabric *f;
 
 	(void)state;
-	help_cable(b, s, 3, t, 3, 100000);
-	help_cable(b, s, 4, t, 4, 50000);
-	help_host(b, 0x10, "h1", s, 1);
-	help_host(b, 0x20, "h2", s, 2);
-	help_host(b, 0x30, "h3", t, 1);
-	help_host(b, 0x40, "h4", t, 2);
-	in.fabric = f = fabric_build(b, 1);
-	l = plan_lids_new(f);
-	for (uint16_t i = 1; i <= 4; i++)
-		l->base[fabric_port_by_guid(f, 0x10u * i + 1)] = i;
-	plan_lids_index(l, f);
+	in.fabric = f = help_two(50000, &l);
 	in.lids = l;
 	memcpy(rows[0]->port, (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
 	memcpy(rows[1]->port, (uint8_t[]){ 255, 3, 3, 1, 2 }, 5);
