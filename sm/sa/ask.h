@@ -24,6 +24,8 @@ struct sa_ask {
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
+	uint64_t at;			/* where tell() goes on, in its own count; 0: at the first */
+	uint64_t work;			/* units of work so far */
 	uint16_t status;		/* 0, or why there is no answer */
 	bool changes;			/* a Set or Delete */
 	bool trusted;			/* came with our SM_Key */
@@ -62,6 +64,18 @@ sa_asks(const struct sa_ask *a, unsigned bit)
  * are wanted. */
 bool
 sa_offer(struct sa_ask *a, const void *record);
+/*
+ * To be called for each unit of work in tell(): a record looked at, a way walked. True: this has
+ * taken long enough for now; tell() puts into a->at where to go on, returns, and is called again
+ * with the same question.
+ */
+static inline bool
+sa_pause(struct sa_ask *a)
+{
+	a->work++;
+	return false;
+}
+
 /* The answer to a Set or Delete. It leaves when what was put to the store is in it. */
 void
 sa_reply(struct sa_ask *a, const void *record);
