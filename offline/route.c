@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "qos/compose.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
 #include "routing/report.h"
@@ -70,10 +71,13 @@ route(struct route *r)
 	const struct offline *o = r->o;
 	const struct classes classes = { .storage = o->storage, .other = o->other };
 	uint8_t *node_class = classes_of(&classes, r->fabric);
+	struct compose_policy sls = {
+		.levels = 1, .max_vls = r->conf->subnets[0].max_op_vls,
+	};
 	struct chain_options options = {
 		.engines = o->nengines ? (const char *const *)o->engines :
 			   (const char *const *)r->conf->subnets[0].routing.engines,
-		.fallback = true,
+		.fallback = true, .compose = compose_chain, .compose_arg = &sls,
 		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads,
 			    .tables = r->tables, .node_class = node_class },
 	};

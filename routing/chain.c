@@ -14,8 +14,11 @@
  */
 struct attempt {
 	const struct engine_input *in;		/* what is routed */
+	const struct chain_options *o;		/* and how */
+	const struct plan *plan;		/* for which plan */
 	const struct engine *engine;		/* who routes */
 	struct engine_output out;		/* what it made; rows are ours */
+	struct plan_sls *sls;			/* tables from its classes to lanes; NULL */
 	struct plan_check check;		/* the proof's report */
 	struct plan_proof *proof;		/* what the next one can go on from; NULL */
 	int64_t route_us;
@@ -30,6 +33,7 @@ attempt_free(struct attempt *a)
 	mem_free(a->out.rows);
 	mem_free(a->out.ranks);
 	plan_lanes_unref(a->out.lanes);
+	plan_sls_unref(a->sls);
 	plan_roots_unref(a->out.roots);
 	plan_memo_unref(a->out.memo);
 	plan_proof_unref(a->proof);
@@ -55,12 +59,47 @@ complete_rows(struct attempt *a, struct error *e)
 	return 0;
 }
 
+/* The tables from service levels to lanes; what is proved and told from now on is their view. */
+static int
+make_sls(struct attempt *a, struct error *e)
+{
+	struct plan_lanes *view;
+	int rc;
+
+	if (!a->o->compose)
+		return 0;
+	rc = a->o->compose(a->o->compose_arg, a->plan, a->engine->name, a->out.lanes, &a->sls, e);
+	if (rc || !a->sls)
+		return rc;
+	view = plan_sls_lanes(a->sls, a->out.lanes, a->plan->lids);
+	plan_lanes_unref(a->out.lanes);
+	a->out.lanes = view;
+	return 0;
+}
+
+/* The proof; with service levels that hosts may still have from earlier plans, if that can be. */
+static int
+prove(struct attempt *a)
+{
+	struct check_input check = {
+		.fabric = a->in->fabric, .lids = a->in->lids, .rows = a->out.rows,
+		.lanes = a->out.lanes, .ranks = a->out.ranks, .threads = a->in->options->threads,
+	};
+	int rc;
+
+	if (a->sls)
+		a->sls->stale_proved = a->sls->stale != 0;
+	rc = check_prove(&check, a->in->previous, &a->check, &a->proof);
+	if (!rc || !a->sls || !a->sls->stale_proved || !a->check.credit_loops)
+		return rc;
+	a->sls->stale_proved = false;
+	return check_prove(&check, a->in->previous, &a->check, &a->proof);
+}
+
 /* Run and prove one engine; on failure `e` says what is wrong with it. */
 static int
 attempt_run(struct attempt *a, struct error *e)
 {
-	struct check_input check = { .fabric = a->in->fabric, .lids = a->in->lids,
-				     .threads = a->in->options->threads };
 	monotime start = clock_monotonic(), routed;
 	int rc;
 
@@ -68,14 +107,13 @@ attempt_run(struct attempt *a, struct error *e)
 	rc = a->engine->route(a->in, &a->out, e);
 	if (rc == 0)
 		rc = complete_rows(a, e);
+	if (rc == 0)
+		rc = make_sls(a, e);
 	if (rc)
 		return rc;
 	routed = clock_monotonic();
 	a->route_us = (routed - start) / 1000;
-	check.rows = a->out.rows;
-	check.lanes = a->out.lanes;
-	check.ranks = a->out.ranks;
-	rc = check_prove(&check, a->in->previous, &a->check, &a->proof);
+	rc = prove(a);
 	a->check_us = (clock_monotonic() - routed) / 1000;
 	return rc ? error_set(e, rc, "its tables are not sound: %s", a->check.first) : 0;
 }
@@ -91,6 +129,9 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	}
 	plan_lanes_unref(p->lanes);
 	p->lanes = a->out.lanes;
+	plan_sls_unref(p->sls);
+	p->sls = a->sls;
+	a->sls = NULL;
 	mem_free(p->ranks);
 	p->ranks = a->out.ranks;
 	plan_roots_unref(p->roots);
@@ -135,7 +176,8 @@ engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan
 	int rc = ERR_REFUSED;
 
 	for (const char *const *name = o->engines; *name; name++) {
-		struct attempt a = { .in = &in, .engine = engine_find(*name) };
+		struct attempt a = { .in = &in, .o = o, .plan = plan,
+				     .engine = engine_find(*name) };
 		struct error why = { 0 };
 
 		if (a.engine)

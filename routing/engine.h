@@ -74,14 +74,23 @@ engine_find(const char *name);		/* NULL if there is none */
 
 /*
  * Run a chain of engines until one's result passes the checker, and fill `plan` (rows, lanes,
- * ranks, fixed, engine names, reason, note, check, times); plan->fabric and plan->lids are set by
- * the caller. `fallback` false: only the first engine is tried. With NULL rows nothing is left
+ * sls, ranks, fixed, engine names, reason, note, check, times); plan->fabric and plan->lids are set
+ * by the caller. `fallback` false: only the first engine is tried. With NULL rows nothing is left
  * half-filled: on error plan's routing fields are untouched and `e` says for each engine why it
  * was refused. Returns 0 or ERR_REFUSED.
  */
 struct chain_options {
 	const char *const *engines;	/* names, NULL-terminated, at least one */
 	bool fallback;
+	/*
+	 * Makes of an engine's classes and lanes the tables from service levels to lanes that
+	 * switches will be given (qos/compose.h); the proof is of these. *sls stays NULL where none
+	 * need be written. ERR_REFUSED, with a sentence: the engine's are more than there are.
+	 * NULL: classes and lanes are taken for SLs and VLs as they are.
+	 */
+	int (*compose)(void *arg, const struct plan *plan, const char *engine,
+		       struct plan_lanes *lanes, struct plan_sls **sls, struct error *e);
+	void *compose_arg;		/* handed to it */
 	struct engine_options engine;
 };
 int

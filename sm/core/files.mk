@@ -27,4 +27,4 @@ core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd
 weftd_main := sm/core/main.c sm/core/simulate.c
-weftd_libs := ctl core sa routing port fabric store conf sim text wire base
+weftd_libs := ctl core sa qos routing port fabric store conf sim text wire base

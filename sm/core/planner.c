@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "qos/compose.h"
 #include "routing/check.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
@@ -181,9 +182,12 @@ run(void *arg)
 		.other = (const char *const *)j->other,
 	};
 	uint8_t *node_class = classes_of(&classes, j->plan->fabric);
+	struct compose_policy sls = {
+		.levels = 1, .max_vls = j->max_vls, .previous = j->previous,
+	};
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
-		.fallback = j->fallback,
+		.fallback = j->fallback, .compose = compose_chain, .compose_arg = &sls,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
 			   .tables = j->tables, .node_class = node_class, .full = j->full},
 	};
@@ -266,6 +270,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->tables = lfts_ref(s->tables);
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
+	j->max_vls = s->conf->max_op_vls;
 	j->threads = s->env.threads;
 	j->untimed = loop_is_virtual(s->env.loop);
 	s->job = j;

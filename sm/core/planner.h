@@ -26,6 +26,7 @@ struct plan_job {
 	bool measured;			/* load_before and load_after are wanted */
 	uint32_t load_before;		/* worst load of a link by a shift, now */
 	uint32_t load_after;		/* and with the plan */
+	unsigned max_vls;		/* lanes for data that a link may run */
 	unsigned threads;
 	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */

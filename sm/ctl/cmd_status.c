@@ -44,7 +44,7 @@ put_proof(struct json *j, const struct plan *p, const struct subnet_status *st)
 	jw_real(j, "mean_hops", c->mean_hops);
 	jw_str(j, "first", c->first);
 	jw_end(j);
-	jw_uint(j, "path_classes", p->lanes ? p->lanes->classes : 1);
+	jw_uint(j, "path_classes", p->sls ? p->sls->classes : p->lanes ? p->lanes->classes : 1);
 	jw_uint(j, "lanes", p->lanes ? p->lanes->lanes : 1);
 }
 

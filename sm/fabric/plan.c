@@ -303,6 +303,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 		plan->rows[sw] = plan_row_ref(p->rows[sw]);
 	plan->lids = plan_lids_ref(p->lids);
 	plan->lanes = plan_lanes_ref(p->lanes);
+	plan->sls = plan_sls_ref(p->sls);
 	plan->roots = plan_roots_ref(p->roots);
 	if (p->ranks) {
 		plan->ranks = mem_array(f->nswitches, 1);
@@ -340,6 +341,7 @@ plan_unref(const struct plan *p)
 		plan_row_unref(plan->rows[sw]);
 	plan_lids_unref(plan->lids);
 	plan_lanes_unref(plan->lanes);
+	plan_sls_unref(plan->sls);
 	mem_free(plan->rows);
 	mem_free(plan->fixed);
 	mem_free(plan->ranks);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/fabric/fabric.h"
+#include "sm/fabric/sls.h"
 
 /*
  * A plan: what the devices should hold. A pure function of snapshot + configuration + previous
@@ -111,7 +112,9 @@ struct plan {
 	struct plan_lids *lids;
 	struct plan_row **rows;		/* by switch index; NULL: silent, nothing is known */
 	bool *fixed;			/* by switch index: silent, the row is what it holds */
-	struct plan_lanes *lanes;	/* NULL: one class, one lane */
+	struct plan_lanes *lanes;	/* NULL: one class, one lane; where there are `sls`, as
+					 * they have it */
+	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */
 	char engine_requested[32];	/* first of the configured chain */

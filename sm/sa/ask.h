@@ -24,7 +24,7 @@ struct sa_ask {
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
-	uint64_t at;			/* where tell() goes on, in its own count; 0: at the first */
+	uint64_t at;			/* where tell() goes on, in its own count; 0 at first */
 	uint64_t work;			/* units of work so far */
 	uint16_t status;		/* 0, or why there is no answer */
 	bool changes;			/* a Set or Delete */

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Service levels and lanes of engines that tell classes of paths apart: what hosts are to use, what
+ * switches are given, and that the proof is of these tables.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "qos/compose.h"
+#include "routing/check.h"
+#include "tests/unit/route_help.h"
+
+#define RING 5u		/* switches, port 1 clockwise, port 2 back, host on port 3 */
+#define DATE (RING - 1)	/* the cable from here to switch 0 is the date line */
+
+struct ring {
+	struct fabric *f;		/* the snapshot */
+	struct plan_lids *lids;		/* hosts 1..RING, switches behind */
+	struct plan_row *rows[RING];	/* the short way round */
+	struct plan_lanes lanes;	/* of the engine */
+	struct compose_input in;	/* one level on 4 lanes */
+	struct error e;			/* of the last call */
+};
+
+/* Does the short way between two switches cross the date line? */
+static uint8_t
+crosses(const struct plan_lanes *l, uint32_t a, uint32_t b)
+{
+	uint32_t low = a < b ? a : b, high = a < b ? b : a;
+
+	(void)l;
+	return high - low > RING / 2;
+}
+
+/* A class keeps to its lane all the way. */
+static uint8_t
+by_class(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+	 uint8_t class)
+{
+	(void)l;
+	(void)sw;
+	(void)in;
+	(void)out;
+	(void)lane;
+	return class;
+}
+
+static uint8_t
+by_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+	uint8_t class)
+{
+	(void)l;
+	(void)in;
+	(void)class;
+	return lane || (sw == DATE && out == 1);
+}
+
+static struct fabric *
+ring_fabric(uint8_t vl_cap)
+{
+	struct fabric_builder *b = fabric_builder_new();
+	struct fabric_port p = { .state = PORT_ACTIVE, .rate_mbps = 100000, .vl_cap = vl_cap };
+	static const char *const names[RING] = { "A", "B", "C", "D", "E" };
+	uint32_t sw[RING];
+
+	for (unsigned i = 0; i < RING; i++) {
+		sw[i] = help_switch(b, 0x10 + i, 3, names[i]);
+		for (unsigned n = 1; n <= 3; n++)
+			fabric_add_port(b, sw[i], n, &p);
+	}
+	for (unsigned i = 0; i < RING; i++) {
+		fabric_add_link(b, sw[i], 1, sw[(i + 1) % RING], 2);
+		help_host(b, 0x100 + 0x10 * i, "h", sw[i], 3);
+	}
+	return fabric_build(b, 1);
+}
+
+static void
+ring_open(struct ring *r, uint8_t vl_cap)
+{
+	*r = (struct ring){ .f = ring_fabric(vl_cap) };
+	r->lids = plan_lids_new(r->f);
+	for (uint32_t i = 0, host = 0; i < r->f->nnodes; i++) {
+		const struct fabric_node *n = &r->f->nodes[i];
+
+		if (n->sw == FABRIC_NONE)
+			r->lids->base[n->first_port + 1] = (uint16_t)++host;
+		else
+			r->lids->base[n->first_port] = (uint16_t)(RING + 1 + n->sw);
+	}
+	plan_lids_index(r->lids, r->f);
+	for (uint32_t sw = 0; sw < RING; sw++) {
+		r->rows[sw] = plan_row_new(r->lids->top);
+		for (uint32_t lid = 1; lid <= r->lids->top; lid++) {
+			uint32_t far = (r->lids->dest[lid].sw + RING - sw) % RING;
+
+			r->rows[sw]->port[lid] = far == 0 ? r->lids->dest[lid].out :
+						 far <= RING / 2 ? 1 : 2;
+		}
+	}
+	r->lanes = (struct plan_lanes){ .refs = 1, .classes = 2, .lanes = 2,
+					.path_class = crosses, .lane = by_class };
+	r->in = (struct compose_input){ .fabric = r->f, .lids = r->lids, .lanes = &r->lanes,
+					.engine = "ring", .levels = 1, .max_vls = 8 };
+}
+
+static void
+ring_close(struct ring *r)
+{
+	for (uint32_t sw = 0; sw < RING; sw++)
+		plan_row_unref(r->rows[sw]);
+	plan_lids_unref(r->lids);
+	fabric_unref(r->f);
+}
+
+/* The proof of the rows by the tables. */
+static int
+prove(struct ring *r, struct plan_sls *s, struct plan_check *report)
+{
+	struct plan_lanes *view = s ? plan_sls_lanes(s, &r->lanes, r->lids) : NULL;
+	struct check_input in = { .fabric = r->f, .lids = r->lids, .rows = r->rows,
+				  .lanes = view, .threads = 1 };
+	int rc = check_routing(&in, report);
+
+	plan_lanes_unref(view);
+	return rc;
+}
+
+static void
+test_ring(void **state)
+{
+	struct plan_sls *s = NULL;
+	struct plan_lanes *view;
+	struct plan_check report;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 3);
+	assert_int_equal(prove(&r, NULL, &report), ERR_REFUSED);
+	assert_int_equal(report.credit_loops, 1);
+	assert_true(compose_needed(&r.in));
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	assert_int_equal(prove(&r, s, &report), 0);
+	assert_int_equal(s->sl[0], 0);
+	assert_int_equal(s->sl[1], 15);
+	assert_int_equal(plan_sls_map(s, 2, 2, 1)->vl[0], 0);
+	assert_int_equal(plan_sls_map(s, 2, 2, 1)->vl[15], 1);
+	for (unsigned sl = 1; sl < 15; sl++)
+		assert_int_equal(plan_sls_map(s, 2, 2, 1)->vl[sl], SLS_DROP);
+	/* To hosts the level counts, not the class. */
+	assert_int_equal(plan_sls_map(s, 2, 2, 3)->vl[15], 0);
+	assert_int_equal(plan_sls_host_map(s, 4).vl[15], 0);
+	assert_int_equal(plan_sls_host_map(s, 4).vl[7], SLS_DROP);
+	view = plan_sls_lanes(s, &r.lanes, r.lids);
+	assert_int_equal(view->path_class(view, 0, 2), 0);
+	assert_int_equal(view->path_class(view, 1, 4), 15);
+	assert_int_equal(view->path_classes(view, 1, 5), 1u << 15);
+	plan_lanes_unref(view);
+	/* The proof is of the tables: one wrong map in one switch is a credit loop again. */
+	s->maps[s->at[s->first[0] + 2 * 4 + 1]].vl[15] = 0;
+	assert_int_equal(prove(&r, s, &report), ERR_REFUSED);
+	assert_int_equal(report.credit_loops, 1);
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
+/* SLs that were given out under other rules are proved too, or known not to be. */
+static void
+test_stale(void **state)
+{
+	struct plan_sls *s = NULL;
+	struct plan_check report;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 3);
+	r.in.given = 1;				/* SL 0 for every pair */
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	s->stale_proved = true;
+	assert_int_equal(prove(&r, s, &report), ERR_REFUSED);
+	assert_int_equal(report.credit_loops, 1);
+	s->stale_proved = false;
+	assert_int_equal(prove(&r, s, &report), 0);
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
+static void
+test_levels(void **state)
+{
+	struct plan_sls *s = NULL;
+	struct plan_check report;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 4);			/* 8 lanes */
+	r.in.levels = 3;
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	assert_int_equal(prove(&r, s, &report), 0);
+	for (unsigned level = 0; level < 3; level++) {
+		assert_int_equal(s->sl[level * 2], level);
+		assert_int_equal(s->sl[level * 2 + 1], 15 - level);
+		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[level], 2 * level);
+		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[15 - level], 2 * level + 1);
+		assert_int_equal(plan_sls_host_map(s, 4).vl[level], level == 2 ? 3 : 2 * level);
+	}
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
+static void
+refused(struct ring *r, const char *part)
+{
+	struct plan_sls *s = NULL;
+
+	r->e.text[0] = 0;
+	assert_int_equal(compose(&r->in, &s, &r->e), ERR_REFUSED);
+	assert_null(s);
+	if (!strstr(r->e.text, part))
+		fail_msg("%s", r->e.text);
+}
+
+static void
+test_refused(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 2);			/* 2 lanes */
+	r.in.levels = 2;
+	refused(&r, "together 4: the link at A, port 1, runs 2");
+	r.in.levels = 9;
+	refused(&r, "2 classes of paths apart on each of 9 levels of service, which are 18");
+	r.in.levels = 1;
+	r.in.max_vls = 1;
+	refused(&r, "port 1, runs 1 (max_op_vls)");
+	r.in.max_vls = 8;
+	r.lanes.lane = by_lane;
+	refused(&r, "at A engine ring wants packets from port 0 to port 1 on lanes that depend");
+	r.lanes.lanes = 1;
+	r.lanes.lane = by_class;
+	refused(&r, "are not among its 1");
+	ring_close(&r);
+}
+
+/* One class and one lane: any SL will do, and nothing need be written. */
+static void
+test_plain(void **state)
+{
+	struct plan_sls *s = NULL;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 3);
+	r.in.lanes = NULL;
+	assert_false(compose_needed(&r.in));
+	r.in.levels = 2;
+	assert_true(compose_needed(&r.in));
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	for (unsigned sl = 0; sl < SLS_LEN; sl++)
+		assert_int_equal(plan_sls_map(s, 0, 3, 1)->vl[sl], sl == 1);
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ring), cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_plain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
