@@ -90,6 +90,12 @@ lend_groups_changed(void *arg, uint16_t mlid)
 	multicast_changed(arg);
 }
 
+static void
+lend_guids_changed(void *arg, uint64_t port_guid)
+{
+	guids_changed(arg, port_guid);
+}
+
 struct sa *
 admin_new(struct subnet *s)
 {
@@ -97,7 +103,8 @@ admin_new(struct subnet *s)
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
 		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
-		.groups_changed = lend_groups_changed, .arg = s,
+		.groups_changed = lend_groups_changed, .guids_changed = lend_guids_changed,
+		.arg = s,
 	};
 
 	return sa_new(&env);

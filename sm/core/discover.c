@@ -327,8 +327,10 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		p->pkey0 = 0;
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
-	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT) {
 		p->device->relinked = true;
+		guids_forget(s, p);
+	}
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */

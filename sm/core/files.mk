@@ -5,6 +5,7 @@ core_src := \
 	sm/core/discover.c \
 	sm/core/drain.c \
 	sm/core/ghosts.c \
+	sm/core/guids.c \
 	sm/core/lids.c \
 	sm/core/multicast.c \
 	sm/core/named.c \

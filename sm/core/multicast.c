@@ -128,7 +128,8 @@ add_members(struct multicast_job *j, const struct sa_group *group)
 	*g = (struct job_group){ .mlid = group->r.mlid, .first = j->nmembers };
 	for (uint32_t i = 0; i < group->len; i++) {
 		const struct sa_join *join = &group->joins[i];
-		uint32_t port = fabric_port_by_guid(j->plan->fabric, join->gid.guid);
+		uint32_t port = fabric_port_by_guid(j->plan->fabric,
+						    sa_base_guid(j->s->sa, join->gid.guid));
 		const struct plan_dest *to;
 
 		if (port == FABRIC_NONE || !l->base[port])
@@ -451,22 +452,12 @@ multicast_done(struct subnet *s, struct agent *a, const struct transact_result *
 	}
 }
 
-/* The round between two others has left nothing to catch up with. */
-static bool
-nothing_waits(const struct subnet *s)
-{
-	return loop_timer_pending(s->timer) && s->wanted == SWEEP_NONE && !s->want_route &&
-		!s->push_incomplete && !s->reroute.waiting && !s->want_refresh;
-}
-
 void
 multicast_idle(struct subnet *s)
 {
 	bool again = s->multicast.failed > 0;
 
-	subnet_set_stage(s, SUBNET_IDLE);
-	if (!nothing_waits(s))
-		subnet_rest(s);
+	subnet_stage_over(s);
 	/* Not at once: what did not get through needs its time. */
 	if (again) {
 		s->multicast.unwritten = true;

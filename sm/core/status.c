@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LISTED_DEVICES 8	/* of one kind of warning */
+#define OUTCOME_TRIES 3		/* incomplete pushes after which --once gives up */
 
 static void
 warn(struct subnet_status *st, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -198,6 +199,7 @@ state_name(const struct subnet *s)
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
 	case SUBNET_MULTICAST:
+	case SUBNET_GUIDS:
 		break;
 	}
 	if (s->role == ROLE_STANDBY)
@@ -308,4 +310,26 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 		st->mads_refused = c->refused;
 	}
 	warn_all(s, st);
+}
+
+bool
+subnet_must_yield(const struct subnet *s)
+{
+	return s->role == ROLE_STANDBY && s->conf->refuse_if_master;
+}
+
+int
+subnet_outcome(const struct subnet *s, struct error *why)
+{
+	if (s->stage == SUBNET_SWEEP || s->stage == SUBNET_ROUTE || s->stage == SUBNET_PUSH)
+		return 0;
+	if (s->up && !s->push_incomplete)
+		return 1;
+	error_set(why, ERR_REFUSED, "%s", s->why_not);
+	if (s->stage == SUBNET_WAITING)
+		return s->port_tried ? -1 : 0;
+	if (s->push_incomplete && s->failures < OUTCOME_TRIES)
+		return 0;
+	return s->role == ROLE_STANDBY || s->role == ROLE_WAITING || s->unrouted ||
+	       s->push_incomplete ? -1 : 0;
 }

@@ -28,7 +28,6 @@
 #define RETRY_FIRST MSEC(500)
 #define RETRY_MAX SEC(60)
 #define LOOKS_PUT_OFF 3		/* partial sweeps before a light one that is due */
-#define OUTCOME_TRIES 3			/* incomplete pushes after which --once gives up */
 
 static void
 begin(void *subnet);
@@ -75,8 +74,10 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 		return;
 	s->role = role;
 	s->role_since = loop_wall(s->env.loop);
-	if (role == ROLE_MASTER)
+	if (role == ROLE_MASTER) {
 		s->first_master_sweep = true;
+		guids_doubt(s);
+	}
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
 		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",
 		     names[role], why[0] ? ": " : "", why);
@@ -144,6 +145,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 		return peers_next(s, agent_of(t), r);
 	case SUBNET_MULTICAST:
 		return multicast_next(s, agent_of(t), r);
+	case SUBNET_GUIDS:
+		return guids_next(s, agent_of(t), r);
 	default:
 		return false;
 	}
@@ -216,6 +219,9 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 	case SUBNET_MULTICAST:
 		multicast_done(s, agent_of(t), res);
 		break;
+	case SUBNET_GUIDS:
+		guids_done(s, agent_of(t), res);
+		break;
 	default:
 		if (agent_of(t)->kind == AGENT_DEVICE)
 			list_entry(agent_of(t), struct device, agent)->inflight = 0;
@@ -252,6 +258,9 @@ on_idle(void *arg)
 		break;
 	case SUBNET_MULTICAST:
 		multicast_idle(s);
+		break;
+	case SUBNET_GUIDS:
+		guids_idle(s);
 		break;
 	default:
 		break;
@@ -371,8 +380,19 @@ subnet_rest(struct subnet *s)
 		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
-	if (s->stage == SUBNET_IDLE)
-		multicast_write(s);
+	if (s->stage == SUBNET_IDLE && !multicast_write(s))
+		guids_write(s);
+}
+
+void
+subnet_stage_over(struct subnet *s)
+{
+	subnet_set_stage(s, SUBNET_IDLE);
+	if (!loop_timer_pending(s->timer) || s->wanted != SWEEP_NONE || s->want_route ||
+	    s->push_incomplete || s->reroute.waiting || s->want_refresh)
+		subnet_rest(s);
+	else if (!multicast_write(s))
+		guids_write(s);
 }
 
 static void
@@ -741,6 +761,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	office_load(s);
 	s->sa = admin_new(s);
 	multicast_init(s);
+	guids_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
@@ -787,6 +808,7 @@ subnet_free(struct subnet *s)
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
 	multicast_free(s);
+	guids_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);
@@ -855,26 +877,4 @@ const struct plan *
 subnet_plan(struct subnet *s)
 {
 	return s->plan ? plan_ref(s->plan) : NULL;
-}
-
-bool
-subnet_must_yield(const struct subnet *s)
-{
-	return s->role == ROLE_STANDBY && s->conf->refuse_if_master;
-}
-
-int
-subnet_outcome(const struct subnet *s, struct error *why)
-{
-	if (s->stage == SUBNET_SWEEP || s->stage == SUBNET_ROUTE || s->stage == SUBNET_PUSH)
-		return 0;
-	if (s->up && !s->push_incomplete)
-		return 1;
-	error_set(why, ERR_REFUSED, "%s", s->why_not);
-	if (s->stage == SUBNET_WAITING)
-		return s->port_tried ? -1 : 0;
-	if (s->push_incomplete && s->failures < OUTCOME_TRIES)
-		return 0;
-	return s->role == ROLE_STANDBY || s->role == ROLE_WAITING || s->unrouted ||
-	       s->push_incomplete ? -1 : 0;
 }

@@ -11,7 +11,7 @@
 /*
  * The inside of struct subnet, shared by the files of this folder: subnet.c (stages), sweep.c
  * (discovery), lids.c (addresses), planner.c (routing on a worker), push.c (programming),
- * peers.c (other subnet managers), notice.c (what comes unasked).
+ * peers.c (other subnet managers), guids.c (alias GUIDs), notice.c (what comes unasked).
  */
 
 /* Stage of the subnet; transitions are in subnet.c. */
@@ -23,6 +23,7 @@ enum subnet_stage {
 	SUBNET_PUSH,		/* push.c programs */
 	SUBNET_POLL,		/* standby: asking the master whether it lives */
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
+	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
 };
 
 enum subnet_role {
@@ -221,6 +222,15 @@ struct multicast {
 	char refused[400];		/* why there are no trees, "" */
 };
 
+/* Alias GUIDs; see guids.c. */
+struct guids {
+	struct loop_timer *timer;	/* collects changes; repeats what did not get through */
+	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
+	bool all;			/* those of every port */
+	bool failed;			/* some device did not answer in this round */
+	uint32_t sets;			/* written, since the start */
+};
+
 struct sa;
 
 struct subnet {
@@ -281,6 +291,7 @@ struct subnet {
 
 	struct proof proof;		/* of the published plan */
 	struct multicast multicast;	/* trees of multicast groups */
+	struct guids guids;		/* alias GUIDs of ports */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -320,6 +331,10 @@ subnet_not_up(struct subnet *s, const char *fmt, ...) __attribute__((format(prin
 /* Nothing runs: wait for the next timer, or go on with what was asked for meanwhile. */
 void
 subnet_rest(struct subnet *s);
+/* One of the stages between others has ended, and left nothing to catch up with but what came in
+ * the meantime. */
+void
+subnet_stage_over(struct subnet *s);
 /* Publish the plan on a snapshot of the ports as they are now. */
 void
 subnet_refresh(struct subnet *s);
@@ -571,6 +586,33 @@ multicast_idle(struct subnet *s);
 /* Let go of what is under way. */
 void
 multicast_drop(struct subnet *s);
+
+/* guids.c */
+void
+guids_init(struct subnet *s);
+void
+guids_free(struct subnet *s);
+/* Aliases of this port have changed. */
+void
+guids_changed(struct subnet *s, uint64_t port_guid);
+/* Compare every port before long. */
+void
+guids_all(struct subnet *s);
+/* The port came up again: what it held is gone. */
+void
+guids_forget(struct subnet *s, struct live_port *p);
+/* Somebody else may have written them. */
+void
+guids_doubt(struct subnet *s);
+/* As multicast_write() and what belongs to it. */
+bool
+guids_write(struct subnet *s);
+bool
+guids_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+guids_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+guids_idle(struct subnet *s);
 
 /* admin.c */
 /* The subnet administrator of a subnet; sa_free() ends it. */

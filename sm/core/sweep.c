@@ -649,6 +649,7 @@ forget_tables(struct subnet *s, struct device *d)
 	if (d->lft_trusted && d->relinked && lft_forgotten(d)) {
 		d->lft_trusted = false;
 		s->sweep.changed = true;
+		guids_forget(s, &d->ports[0]);
 	}
 }
 

@@ -74,6 +74,9 @@ struct live_port {
 	uint64_t seen_guid;		/* device behind it when it was looked at last; 0 none */
 	uint32_t far_sweep;		/* sweep of that probe */
 	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
+	uint64_t *guids;		/* end port: GUIDInfo as acknowledged; NULL: never was */
+	uint32_t guids_known;		/* bit n: block n of it */
+	uint32_t guids_refused;		/* bit n: block n is not taken */
 	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
 	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
 	uint8_t number;			/* port number */
@@ -152,6 +155,10 @@ struct device {
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
 	struct mft_shadow mft;		/* switches: multicast; see multicast.c */
+	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */
+	uint8_t guid_port;		/* the one at which this is */
+	uint8_t guid_block;		/* and the next block there */
+	bool guids_failed;		/* did not answer in this round */
 	struct plan_row *lft_read;	/* row being read from the device; NULL */
 	struct bits256 config;		/* ports to compare and configure */
 	struct bits256 activate;	/* ports to bring to ACTIVE */

@@ -19,6 +19,7 @@ publish(struct subnet *s, const struct plan_job *job)
 	s->plan = plan_ref(plan);
 	s->published_wall = loop_wall(s->env.loop);
 	multicast_changed(s);
+	guids_all(s);
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/ask.h"
 
+#include "sm/sa/alias.h"
+
 /*
  * The answer as it grows: records that fit are encoded one behind the other. A Get is over with the
  * second, for then there are too many; a table when it is larger than what is told at once.
@@ -42,6 +44,15 @@ sa_asker(const struct sa_ask *a)
 	const struct plan_lids *l = a->plan->lids;
 
 	return a->in->lid && a->in->lid <= l->top ? l->dest[a->in->lid].port : FABRIC_NONE;
+}
+
+uint32_t
+sa_port_by_guid(const struct sa_ask *a, uint64_t guid)
+{
+	uint32_t port = guid ? fabric_port_by_guid(a->f, guid) : FABRIC_NONE;
+	uint64_t own = port == FABRIC_NONE ? sa_aliases_port(a->kept->aliases, guid) : 0;
+
+	return own ? fabric_port_by_guid(a->f, own) : port;
 }
 
 bool

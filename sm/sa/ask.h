@@ -82,6 +82,9 @@ sa_reply(struct sa_ask *a, const void *record);
 /* The end port that asks, by its LID; FABRIC_NONE: none of the plan. */
 uint32_t
 sa_asker(const struct sa_ask *a);
+/* The end port that has this GUID, as its own or as an alias; FABRIC_NONE: none. */
+uint32_t
+sa_port_by_guid(const struct sa_ask *a, uint64_t guid);
 /* Is the end port in the partition? There is only the default one so far, where all are full
  * members. */
 bool

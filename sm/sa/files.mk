@@ -1,4 +1,5 @@
 sa_src := \
+	sm/sa/alias.c \
 	sm/sa/ask.c \
 	sm/sa/class.c \
 	sm/sa/group.c \

@@ -154,7 +154,7 @@ sources_ok(const struct sa_ask *a, const struct sa_inform_info *i)
 	uint16_t last = i->lid_last ? i->lid_last : i->lid_first;
 
 	if (has_gid(i))
-		return fabric_port_by_guid(a->f, i->gid.guid) != FABRIC_NONE;
+		return sa_port_by_guid(a, i->gid.guid) != FABRIC_NONE;
 	return i->lid_first == SA_INFORM_ALL_LIDS ||
 	       (i->lid_first <= last && last <= a->plan->lids->top);
 }

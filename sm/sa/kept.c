@@ -5,6 +5,7 @@
 #include <string.h>
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
+#include "sm/sa/alias.h"
 #include "sm/store/store.h"
 
 /*
@@ -112,6 +113,8 @@ load_record(struct sa_kept *k, const char *kind, const char *value)
 		return sa_services_load(k->services, value);
 	if (!strncmp(kind, "inform ", 7))
 		return sa_informs_load(k->informs, value);
+	if (!strncmp(kind, "guid ", 5))
+		return sa_aliases_load(k->aliases, kind + 5, value);
 	return false;
 }
 
@@ -139,6 +142,7 @@ sa_kept_init(struct sa_kept *k, const struct sa_env *env)
 	list_init(&k->answers);
 	k->services = sa_services_new(env);
 	k->informs = sa_informs_new(env);
+	k->aliases = sa_aliases_new(env);
 	if (store_scan(env->store, STORE_CLIENTS, load_row, k, &e))
 		log_warning("what clients left cannot be read: %s", e.text);
 }
@@ -152,4 +156,5 @@ sa_kept_free(struct sa_kept *k)
 	}
 	sa_services_free(k->services);
 	sa_informs_free(k->informs);
+	sa_aliases_free(k->aliases);
 }

@@ -8,18 +8,21 @@
 /*
  * What clients leave with the subnet administrator, and what of it is in the store: a row a record
  * in STORE_CLIENTS, key "SUBNET KIND HEX" with the bytes of the record that make it what it is,
- * value "HEX ..." with the whole record as on the wire and what else there is to know.
+ * value "HEX ..." with the whole record as on the wire and what else there is to know. The rows of
+ * alias GUIDs are told in alias.c.
  */
 #define SA_HEX_SIZE (2 * SA_RECORD_MAX + 1)
 
 struct sa_services;
 struct sa_informs;
+struct sa_aliases;
 
 struct sa_kept {
 	struct sa_env env;		/* the owner's */
 	struct list answers;		/* that wait until what they confirm is in the store */
 	struct sa_services *services;	/* service.c */
 	struct sa_informs *informs;	/* inform.c, report.c */
+	struct sa_aliases *aliases;	/* alias.c */
 };
 
 void

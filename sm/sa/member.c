@@ -165,7 +165,7 @@ tell_members(struct sa_ask *a)
 static uint32_t
 port_of(const struct sa_ask *a, const struct sa_member *want)
 {
-	uint32_t port = fabric_port_by_guid(a->f, want->port_gid.guid);
+	uint32_t port = sa_port_by_guid(a, want->port_gid.guid);
 
 	if (port == FABRIC_NONE || !sa_base_lid(a, port) ||
 	    want->port_gid.prefix != a->env->conf(a->env->arg)->prefix)
@@ -180,7 +180,7 @@ may_change(const struct sa_ask *a, const struct sa_join *j, const struct sa_memb
 	uint32_t asker = sa_asker(a);
 
 	return !j || j->proxy ? asker != FABRIC_NONE :
-		asker != FABRIC_NONE && a->f->ports[asker].guid == want->port_gid.guid;
+		asker != FABRIC_NONE && asker == sa_port_by_guid(a, want->port_gid.guid);
 }
 
 static void

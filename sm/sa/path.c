@@ -49,7 +49,7 @@ end_by_gid(const struct sa_ask *a, const struct sa_gid *gid, struct end *e)
 
 	if (gid->prefix != prefix && gid->prefix != LINK_LOCAL)
 		return SA_STATUS_INVALID_GID;
-	e->port = gid->guid ? fabric_port_by_guid(a->f, gid->guid) : FABRIC_NONE;
+	e->port = sa_port_by_guid(a, gid->guid);
 	if (e->port == FABRIC_NONE || !sa_base_lid(a, e->port))
 		return SA_STATUS_INVALID_GID;
 	return 0;
@@ -177,6 +177,11 @@ echo(const struct paths *p, struct sa_path *r)
 {
 	const struct sa_ask *a = p->a;
 
+	/* An alias stands for its port, and is what the client goes on with. */
+	if (sa_asks(a, SA_PATH_SGID))
+		r->sgid.guid = p->want->sgid.guid;
+	if (sa_asks(a, SA_PATH_DGID))
+		r->dgid.guid = p->want->dgid.guid;
 	if (sa_asks(a, SA_PATH_SERVICE_ID_MSB) && sa_asks(a, SA_PATH_SERVICE_ID_LSB))
 		r->service_id = p->want->service_id;
 	if (sa_asks(a, SA_PATH_FLOW_LABEL))

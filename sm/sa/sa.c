@@ -2,6 +2,7 @@
 #include "sm/sa/sa.h"
 
 #include "sm/base/mem.h"
+#include "sm/sa/alias.h"
 #include "sm/sa/ask.h"
 
 /*
@@ -249,6 +250,26 @@ sa_free(struct sa *sa)
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);
 	mem_free(sa);
+}
+
+uint64_t
+sa_base_guid(const struct sa *sa, uint64_t guid)
+{
+	uint64_t port = sa_aliases_port(sa->kept.aliases, guid);
+
+	return port ? port : guid;
+}
+
+bool
+sa_guids(const struct sa *sa, uint64_t port_guid, unsigned block, uint64_t guids[8])
+{
+	return sa_aliases_block(sa->kept.aliases, port_guid, block, guids);
+}
+
+void
+sa_guids_written(struct sa *sa, uint64_t port_guid, unsigned block)
+{
+	sa_aliases_written(sa->kept.aliases, port_guid, block);
 }
 
 const struct sa_groups *

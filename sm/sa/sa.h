@@ -13,8 +13,8 @@
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
  * SubnAdm and answers them at once from the published plan. So far it tells what is (ClassPortInfo
  * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
- * LinkRecord, GUIDInfoRecord and PathRecord by Get and GetTable) and keeps what clients leave:
- * ServiceRecord and MCMemberRecord by Get, GetTable, Set and Delete; InformInfo by Set and
+ * LinkRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord,
+ * MCMemberRecord and GUIDInfoRecord by Get, GetTable, Set and Delete; InformInfo by Set and
  * InformInfoRecord by Get and GetTable, with Reports of events to those who subscribed. All else
  * that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
  *
@@ -57,6 +57,8 @@ struct sa_env {
 	int (*send)(void *arg, const struct port_mad *m);	/* as port_send() */
 	/* The members of a multicast group have changed. */
 	void (*groups_changed)(void *arg, uint16_t mlid);
+	/* So have the alias GUIDs of the port with this GUID: see sa_guids(). */
+	void (*guids_changed)(void *arg, uint64_t port_guid);
 	void *arg;			/* handed to all */
 };
 
@@ -101,6 +103,17 @@ sa_tell(struct sa *sa, const struct notice *n);
  * (traps 64 and 65) is told; nothing the first time. */
 void
 sa_settled(struct sa *sa);
+/* The GUID of the port that this is an alias of, or else the GUID itself. */
+uint64_t
+sa_base_guid(const struct sa *sa, uint64_t guid);
+/* The alias GUIDs that the port is to hold in this block of its GUIDInfo; the first GUID of the
+ * first block is 0. False: none were ever set there, or the device is known to have let go of them
+ * all. */
+bool
+sa_guids(const struct sa *sa, uint64_t port_guid, unsigned block, uint64_t guids[8]);
+/* The device holds what sa_guids() tells. */
+void
+sa_guids_written(struct sa *sa, uint64_t port_guid, unsigned block);
 /* The multicast groups; they live as long as `sa`. */
 const struct sa_groups *
 sa_groups(const struct sa *sa);

@@ -160,7 +160,7 @@ take_pkey(const struct sa_ask *a, struct sa_service *r)
 
 	if (!sa_asks(a, SA_SERVICE_PKEY) && (a->h.h.method == MAD_SET || !r->pkey))
 		r->pkey = DEFAULT_PKEY;
-	port = fabric_port_by_guid(a->f, r->gid.guid);
+	port = sa_port_by_guid(a, r->gid.guid);
 	return sa_has_pkey(a, sa_asker(a), r->pkey) &&
 	       (port == FABRIC_NONE ? !sa_asks(a, SA_SERVICE_PKEY) : sa_has_pkey(a, port, r->pkey));
 }

@@ -9,6 +9,11 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
        umad_client.py subscribe N  subscribe to all events, say what each Report tells ("report
                                    TRAP GUID", "again TRAP GUID" for a repeat), and answer all but
                                    the first N of them
+       umad_client.py guids WORDS...  change alias GUIDs: each word is set:LID:BLOCK:I=GUID,... or
+                                   delete:LID:BLOCK:I,... (LID 0: the own one); the answer to each
+                                   is a line, "STATUS GUID0 ... GUID7", in the order of answers
+       umad_client.py pipeline N DEPTH   N changes of one alias GUID, set to another each time and
+                                   freed in turn, so many under way at once: are they in order?
        umad_client.py watch FILE TEXT   until the file of sysfs has that text
 It says "ready" when it is where it stays.
 """
@@ -22,7 +27,7 @@ import sys
 import time
 
 HEADER, MAD = 64, 256
-GET, SET, REPORT, REPORT_RESP = 1, 2, 6, 0x86
+GET, SET, REPORT, DELETE, REPORT_RESP = 1, 2, 6, 0x15, 0x86
 CLASS_SA, CLASS_DIRECTED = 3, 0x81
 LID_PERMISSIVE = 0xffff
 QKEY = 0x80010000
@@ -119,6 +124,46 @@ def subscribe(deaf_to):
             agent.send(mad[:3] + bytes([REPORT_RESP]) + mad[4:], sm_lid, 1, 0, 0)
 
 
+def guid_request(word, tid):
+    method, lid, block, entries = word.split(":")
+    guids, mask = [0] * 8, 1 << 0 | 1 << 1
+    for entry in entries.split(",") if entries else ():
+        i, _, guid = entry.partition("=")
+        guids[int(i)] = int(guid or "0", 16)
+        mask |= 1 << 4 + int(i)
+    record = struct.pack(">HBBI8Q", int(lid) or int(sysfs("lid"), 16), int(block), 0, 0, *guids)
+    return header(CLASS_SA, 2, SET if method == "set" else DELETE, tid, 0x30) + bytes(12) + \
+        struct.pack(">QHHQ", 0, 0, 0, mask) + record
+
+
+def guids(*words):
+    agent, sm_lid = Agent(CLASS_SA, 2), int(sysfs("sm_lid"), 16)
+    for tid, word in enumerate(words):
+        agent.send(guid_request(word, tid + 1), sm_lid, 1)
+        mad = agent.receive(5000)
+        status, found = struct.unpack(">H", mad[4:6])[0], struct.unpack(">8Q", mad[64:128])
+        print("0x%04x %s" % (status, " ".join("%x" % g for g in found)), flush=True)
+
+
+def pipeline(number, depth):
+    """An even change sets the GUID to its number, an odd one frees it."""
+    agent, sm_lid = Agent(CLASS_SA, 2), int(sysfs("sm_lid"), 16)
+    number, sent, start = int(number), 0, time.monotonic()
+    for done in range(number):
+        while sent < min(number, done + int(depth)):
+            word = "delete:0:0:1" if sent % 2 else "set:0:0:1=%x" % (0x50000000 + sent)
+            agent.send(guid_request(word, sent + 1), sm_lid, 1, 10000, 0)
+            sent += 1
+        mad = agent.receive(20000)
+        tid, status = struct.unpack(">I", mad[12:16])[0], struct.unpack(">H", mad[4:6])[0]
+        guid, = struct.unpack(">Q", mad[72:80])
+        wanted = 0 if done % 2 else 0x50000000 + done
+        if (tid, status, guid) != (done + 1, 0, wanted):
+            raise SystemExit("answer %d is that of %d: status 0x%04x, GUID %x, not %x" %
+                             (done + 1, tid, status, guid, wanted))
+    print("all %d in order, in %.1f s" % (number, time.monotonic() - start))
+
+
 def flood():
     agent, tid = Agent(CLASS_DIRECTED, 1), 0
     ready()
@@ -157,4 +202,5 @@ def watch(name, text):
 
 if __name__ == "__main__":
     {"join": join, "subscribe": subscribe, "flood": flood, "deaf": deaf, "rubbish": rubbish,
+     "guids": guids, "pipeline": pipeline,
      "watch": watch}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Alias GUIDs of end ports (IBA 14.2.5.5, GUIDInfo), which the subnet administrator hands out
+ * (sm/sa/guid.c) and the devices are to hold.
+ *
+ * live_port.guids is what a port has acknowledged. When aliases have changed, or a plan was
+ * published, the blocks in which ports differ from what is wanted are written as soon as nothing
+ * else is under way (stage GUIDS, between others). A port that comes up again has forgotten them,
+ * and so have we what it held (guids_forget()): they are written once more. A block that no alias
+ * was ever in is left as it is. One that a device refuses is told once, and tried again when it is
+ * changed or the port comes up again.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/sa/sa.h"
+
+#define COLLECT MSEC(10)	/* changes of so long are written together */
+#define RETRY SEC(5)
+#define BLOCK 8u		/* GUIDs of a GUIDInfo */
+#define BLOCKS 32u		/* of a port at most */
+#define CURSOR_NONE UINT8_MAX
+
+/* A block of the port's, as its device shows it. */
+static bool
+wanted(const struct subnet *s, const struct live_port *p, unsigned block, uint64_t guids[BLOCK])
+{
+	if (!sa_guids(s->sa, p->guid, block, guids))
+		return false;
+	if (!block)
+		guids[0] = p->guid;
+	return true;
+}
+
+static bool
+differs(const struct live_port *p, unsigned block, const uint64_t guids[BLOCK])
+{
+	return !(p->guids_known >> block & 1) ||
+		memcmp(p->guids + block * BLOCK, guids, BLOCK * sizeof(*guids));
+}
+
+static bool
+port_differs(const struct subnet *s, const struct live_port *p)
+{
+	uint64_t guids[BLOCK];
+
+	for (unsigned b = 0; b < BLOCKS; b++)
+		if (!(p->guids_refused >> b & 1) && wanted(s, p, b, guids) && differs(p, b, guids))
+			return true;
+	return false;
+}
+
+static struct live_port *
+port_at(const struct subnet *s, uint32_t port)
+{
+	const struct fabric *f = s->plan->fabric;
+	struct device *d = topo_find(&s->topo, f->nodes[f->ports[port].node].guid);
+
+	return d && f->ports[port].number <= d->info.num_ports ?
+		&d->ports[f->ports[port].number] : NULL;
+}
+
+/* ---- What is to be written ---- */
+
+static void
+begin_port(struct subnet *s, uint32_t port)
+{
+	struct live_port *p = port_at(s, port);
+
+	if (!p || !p->guid || p->device->silent || !p->device->complete || !port_differs(s, p))
+		return;
+	bits_set(&p->device->guid_ports, p->number);
+	transact_ready(s->transact, &p->device->agent.target);
+}
+
+static void
+begin_all(struct subnet *s)
+{
+	const struct plan_lids *l = s->plan->lids;
+
+	for (uint32_t port = 0; port < l->nports; port++)
+		if (l->base[port])
+			begin_port(s, port);
+}
+
+static void
+begin_changed(struct subnet *s)
+{
+	const struct map *m = &s->guids.changed;
+
+	for (size_t i = 0; i < m->size; i++) {
+		uint32_t port = m->values[i] == MAP_NONE ? FABRIC_NONE :
+			fabric_port_by_guid(s->plan->fabric, m->keys[i]);
+
+		if (port != FABRIC_NONE)
+			begin_port(s, port);
+	}
+}
+
+bool
+guids_write(struct subnet *s)
+{
+	static const struct bits256 none;
+
+	if ((!s->guids.all && !s->guids.changed.len) || s->role != ROLE_MASTER || s->ending ||
+	    !s->plan || !s->plan->lids)
+		return false;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->guid_ports = none;
+		d->guid_port = CURSOR_NONE;
+		d->guids_failed = false;
+	}
+	subnet_set_stage(s, SUBNET_GUIDS);
+	if (s->guids.all)
+		begin_all(s);
+	else
+		begin_changed(s);
+	s->guids.all = s->guids.failed = false;
+	map_clear(&s->guids.changed);
+	if (transact_is_idle(s->transact))
+		guids_idle(s);
+	return true;
+}
+
+/* ---- Requests and answers ---- */
+
+/* The next block of the port at the cursor. */
+static bool
+block_next(const struct subnet *s, struct device *d, struct transact_request *r)
+{
+	const struct live_port *p = &d->ports[d->guid_port];
+
+	while (d->guid_block < BLOCKS) {
+		unsigned b = d->guid_block++;
+		uint64_t guids[BLOCK];
+
+		if (p->guids_refused >> b & 1 || !wanted(s, p, b, guids) || !differs(p, b, guids))
+			continue;
+		r->method = MAD_SET;
+		r->attr_id = ATTR_GUID_INFO;
+		r->attr_mod = b;
+		r->cookie = p->number;
+		guidinfo_encode(guids, r->data);
+		return true;
+	}
+	return false;
+}
+
+bool
+guids_next(struct subnet *s, struct agent *a, struct transact_request *r)
+{
+	struct device *d = list_entry(a, struct device, agent);
+
+	if (a->kind != AGENT_DEVICE || d->guids_failed)
+		return false;
+	while (d->guid_port == CURSOR_NONE || !block_next(s, d, r)) {
+		int n = bits_pop(&d->guid_ports);
+
+		if (n < 0)
+			return false;
+		d->guid_port = (uint8_t)n;
+		d->guid_block = 0;
+	}
+	if (!subnet_address(s, d, d->guid_port, r)) {
+		d->guids_failed = s->guids.failed = true;
+		return false;
+	}
+	s->guids.sets++;
+	d->inflight++;
+	return true;
+}
+
+static void
+refused(struct subnet *s, struct live_port *p, unsigned block, const char *why)
+{
+	char text[DEVICE_TEXT_SIZE];
+
+	p->guids_refused |= 1u << block;
+	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, p->device->guid, p->number,
+		     "port %u of %s does not take its alias GUIDs: %s", p->number,
+		     device_text(text, p->device, s->env.names), why);
+}
+
+static void
+block_set(struct subnet *s, struct live_port *p, const struct transact_result *res)
+{
+	unsigned block = res->attr_mod;
+	uint64_t guids[BLOCK], sent[BLOCK];
+
+	if (!p->guids)
+		p->guids = mem_array(BLOCKS * BLOCK, sizeof(*p->guids));
+	guidinfo_decode(p->guids + block * BLOCK, res->data);
+	guidinfo_decode(sent, res->sent);
+	p->guids_known |= 1u << block;
+	if (differs(p, block, sent))
+		refused(s, p, block, "it keeps others than were set");
+	else if (wanted(s, p, block, guids) && !differs(p, block, guids))
+		sa_guids_written(s->sa, p->guid, block);
+}
+
+void
+guids_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	struct live_port *p;
+
+	if (a->kind != AGENT_DEVICE)
+		return;
+	d->inflight--;
+	if (res->attr_id != ATTR_GUID_INFO || res->cookie > d->info.num_ports ||
+	    res->attr_mod >= BLOCKS)
+		return;
+	p = &d->ports[res->cookie];
+	if (res->error) {
+		p->guids_known &= ~(1u << res->attr_mod);
+		d->guids_failed = s->guids.failed = true;
+	} else if (res->mad_status) {
+		p->guids_known &= ~(1u << res->attr_mod);
+		refused(s, p, res->attr_mod, mad_status_text(res->mad_status));
+	} else {
+		block_set(s, p, res);
+	}
+}
+
+void
+guids_idle(struct subnet *s)
+{
+	bool again = s->guids.failed;
+
+	subnet_stage_over(s);
+	/* Not at once: what did not get through needs its time. */
+	if (again) {
+		s->guids.all = true;
+		loop_timer_set(s->guids.timer, RETRY);
+	}
+}
+
+/* ---- What has changed ---- */
+
+static void
+on_timer(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (s->stage == SUBNET_IDLE)
+		guids_write(s);
+}
+
+void
+guids_changed(struct subnet *s, uint64_t port_guid)
+{
+	uint32_t port = s->plan ? fabric_port_by_guid(s->plan->fabric, port_guid) : FABRIC_NONE;
+	struct live_port *p = port == FABRIC_NONE ? NULL : port_at(s, port);
+
+	if (p)
+		p->guids_refused = 0;
+	map_set(&s->guids.changed, port_guid, 0);
+	if (!loop_timer_pending(s->guids.timer) || s->guids.all)
+		loop_timer_set(s->guids.timer, COLLECT);
+}
+
+void
+guids_all(struct subnet *s)
+{
+	s->guids.all = true;
+}
+
+void
+guids_forget(struct subnet *s, struct live_port *p)
+{
+	p->guids_known = p->guids_refused = 0;
+	if (p->guid)
+		map_set(&s->guids.changed, p->guid, 0);
+}
+
+void
+guids_doubt(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 0; n <= d->info.num_ports; n++)
+			d->ports[n].guids_known = 0;
+	}
+	s->guids.all = true;
+}
+
+/* ---- Life ---- */
+
+void
+guids_init(struct subnet *s)
+{
+	s->guids.timer = loop_timer_new(s->env.loop, on_timer, s);
+}
+
+void
+guids_free(struct subnet *s)
+{
+	loop_timer_free(s->guids.timer);
+	map_free(&s->guids.changed);
+}
