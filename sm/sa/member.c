@@ -24,9 +24,10 @@
 			  SA_BIT(SA_MEMBER_SL))
 /* Components that are compared as they are. */
 #define SHARED (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_MLID) | \
-		SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_SL) | \
+		SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_SL) | \
 		SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_HOP_LIMIT) | \
 		SA_BIT(SA_MEMBER_SCOPE))
+#define OF_MEMBERS (SA_BIT(SA_MEMBER_JOIN_STATE) | SA_BIT(SA_MEMBER_PROXY_JOIN))
 #define SCOPE_LINK_LOCAL 2
 #define TRANSIENT 0x10		/* flag in the second byte of a MGID */
 #define SIGNATURE_SA 0xa01bu	/* of MGIDs that we invent */
@@ -104,13 +105,20 @@ rate_of(const struct fabric_port *p)
 /* ---- Questions ---- */
 
 static bool
-offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j)
+member_fits(const struct sa_ask *a, const struct sa_join *j)
 {
 	const struct sa_member *want = a->want;
+
+	return (!sa_asks(a, SA_MEMBER_JOIN_STATE) || want->join_state == j->state) &&
+		(!sa_asks(a, SA_MEMBER_PROXY_JOIN) || want->proxy_join == j->proxy);
+}
+
+static bool
+offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j)
+{
 	struct sa_member r = g->r;
 
-	if ((sa_asks(a, SA_MEMBER_JOIN_STATE) && want->join_state != j->state) ||
-	    (sa_asks(a, SA_MEMBER_PROXY_JOIN) && want->proxy_join != j->proxy))
+	if (!member_fits(a, j))
 		return true;
 	if (a->trusted) {
 		r.port_gid = j->gid;
@@ -120,23 +128,38 @@ offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j
 	return sa_offer(a, &r);
 }
 
+/* Whether the P_Key is a full or a limited member's says nothing of the group. */
+static bool
+group_fits(const struct sa_ask *a, const struct sa_group *g)
+{
+	const struct sa_member *want = a->want;
+
+	return sa_match(a->type, want, &g->r, a->h.mask & SHARED) &&
+		limits_fit(a, want, &g->r) &&
+		(!sa_asks(a, SA_MEMBER_PKEY) ||
+		 (want->pkey & SA_PKEY_DEFAULT) == (g->r.pkey & SA_PKEY_DEFAULT));
+}
+
 static bool
 tell_group(struct sa_ask *a, const struct sa_group *g)
 {
 	const struct sa_member *want = a->want;
 	const struct sa_join *j;
 
-	if (!sa_match(a->type, want, &g->r, a->h.mask & SHARED) || !limits_fit(a, want, &g->r))
+	if (!group_fits(a, g))
 		return true;
 	if (sa_asks(a, SA_MEMBER_PORT_GID)) {
 		j = sa_group_join_of(g, want->port_gid.guid);
 		return !j || !sa_gid_equal(&j->gid, &want->port_gid) || offer_member(a, g, j);
 	}
-	if (!a->trusted)
+	if (!a->trusted && !(a->h.mask & OF_MEMBERS))
 		return sa_offer(a, &g->r);
-	for (uint32_t i = 0; i < g->len; i++)
+	for (uint32_t i = 0; i < g->len; i++) {
+		if (!a->trusted && member_fits(a, &g->joins[i]))
+			return sa_offer(a, &g->r);
 		if (!offer_member(a, g, &g->joins[i]))
 			return false;
+	}
 	return true;
 }
 
