@@ -6,7 +6,37 @@
 /*
  * The answer as it grows: records that fit are encoded one behind the other. A Get is over with the
  * second, for then there are too many; a table when it is larger than what is told at once.
+ *
+ * It grows in slices, between which the loop does other things. The clock is read once in a number
+ * of units of work; on a virtual loop, where it stands still, the units alone end a slice.
  */
+#define LOOK_EACH 64		/* units of work */
+#define SLICE_TIME MSEC(1)
+
+void
+sa_slice(struct sa_ask *a, unsigned units)
+{
+	a->paused = false;
+	a->look = a->work + (units < LOOK_EACH ? units : LOOK_EACH);
+	a->slice_end = a->work + units;
+	a->slice_until = MONOTIME_NEVER;
+}
+
+/* The first look of a slice starts its clock, so that what is short never reads it. */
+bool
+sa_slice_over(struct sa_ask *a)
+{
+	monotime now = loop_now(a->env->loop);
+
+	if (a->slice_until == MONOTIME_NEVER)
+		a->slice_until = now + SLICE_TIME;
+	a->paused = a->work > a->slice_end || now >= a->slice_until;
+	a->look = a->work + LOOK_EACH;
+	if (a->look > a->slice_end)
+		a->look = a->slice_end;
+	return a->paused;
+}
+
 bool
 sa_offer(struct sa_ask *a, const void *record)
 {
@@ -18,7 +48,8 @@ sa_offer(struct sa_ask *a, const void *record)
 		a->status = SA_STATUS_TOO_MANY;
 		return false;
 	}
-	if (a->out.len + sa_stride(a->type) > SA_TABLE_MAX) {
+	if (a->out.len + sa_stride(a->type) > SA_TABLE_MAX ||
+	    a->out.len + *a->held > SA_OPEN_SIZE_MAX) {
 		a->status = SA_STATUS_NO_RESOURCES;
 		return false;
 	}
@@ -73,7 +104,14 @@ sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 			fn(a, l->dest[lid].port);
 		return;
 	}
-	for (uint32_t p = 0; p < l->nports; p++)
-		if (l->base[p] && !fn(a, p))
+	for (uint32_t p = (uint32_t)a->at; p < l->nports; p++) {
+		if (!l->base[p])
+			continue;
+		if (sa_pause(a)) {
+			a->at = p;
 			return;
+		}
+		if (!fn(a, p))
+			return;
+	}
 }

@@ -25,7 +25,12 @@ struct sa_ask {
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
 	uint64_t at;			/* where tell() goes on, in its own count; 0 at first */
+	const size_t *held;		/* bytes of the other answers that are being made */
 	uint64_t work;			/* units of work so far */
+	uint64_t look;			/* at so many it is seen whether the slice is over */
+	uint64_t slice_end;		/* at so many it is */
+	monotime slice_until;		/* and then, on the loop's clock */
+	bool paused;			/* the slice is over, the question is not */
 	uint16_t status;		/* 0, or why there is no answer */
 	bool changes;			/* a Set or Delete */
 	bool trusted;			/* came with our SM_Key */
@@ -60,20 +65,31 @@ sa_asks(const struct sa_ask *a, unsigned bit)
 	return a->h.mask >> bit & 1;
 }
 
+/* A new slice begins: so many units of work, or SA_SLICE_TIME. */
+void
+sa_slice(struct sa_ask *a, unsigned units);
+bool
+sa_slice_over(struct sa_ask *a);	/* sa_pause()'s own */
 /* Take the record into the answer if it fits the question. False: it is enough, no more records
  * are wanted. */
 bool
 sa_offer(struct sa_ask *a, const void *record);
 /*
- * To be called for each unit of work in tell(): a record looked at, a way walked. True: this has
+ * To be called before each unit of work in tell(): a record looked at, a way walked. True: this has
  * taken long enough for now; tell() puts into a->at where to go on, returns, and is called again
- * with the same question.
+ * with the same question and the same plan. What clients left may have changed between.
  */
 static inline bool
 sa_pause(struct sa_ask *a)
 {
-	a->work++;
-	return false;
+	return a->work++ >= a->look && sa_slice_over(a);
+}
+
+/* Units of work that cannot be interrupted, a few hundred at most. */
+static inline void
+sa_worked(struct sa_ask *a, unsigned units)
+{
+	a->work += units;
 }
 
 /* The answer to a Set or Delete. It leaves when what was put to the store is in it. */
@@ -90,7 +106,7 @@ sa_port_by_guid(const struct sa_ask *a, uint64_t guid);
 bool
 sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey);
 /* Call fn() for each end port that has a LID, by port index, as long as it returns true; with
- * component `bit` in the mask only for the one that `lid` belongs to. */
+ * component `bit` in the mask only for the one that `lid` belongs to. Pauses between ports. */
 void
 sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 	     bool (*fn)(struct sa_ask *a, uint32_t port));

@@ -15,6 +15,7 @@ sa_src := \
 	sm/sa/sa.c \
 	sm/sa/report.c \
 	sm/sa/service.c \
+	sm/sa/slots.c \
 	sm/sa/sm.c \
 	sm/sa/switch.c
 sa_public := sm/sa/sa.h sm/sa/group.h

@@ -50,6 +50,7 @@ tell_port(struct sa_ask *a, uint32_t port)
 {
 	unsigned blocks = blocks_of(a, port);
 
+	sa_worked(a, blocks);
 	for (unsigned i = 0; i < blocks; i++) {
 		struct sa_guids r = record(a, port, i);
 

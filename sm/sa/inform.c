@@ -19,43 +19,31 @@ inform_find(const struct sa_informs *s, uint64_t guid)
 {
 	uint32_t i = map_get(&s->by_guid, guid);
 
-	return i == MAP_NONE ? NULL : s->by_number[i];
+	return i == MAP_NONE ? NULL : s->by_number.at[i];
 }
 
 static struct subscriber *
 subscriber(struct sa_informs *s, uint64_t guid)
 {
 	struct subscriber *u = inform_find(s, guid);
-	uint32_t i = s->low;
 
 	if (u)
 		return u;
-	while (i < s->room && s->by_number[i])
-		i++;
-	if (i == s->room) {
-		s->room = s->room ? 2 * s->room : 16;
-		s->by_number = mem_realloc(s->by_number, s->room, sizeof(struct subscriber *));
-		memset(s->by_number + i, 0, (s->room - i) * sizeof(struct subscriber *));
-	}
-	s->low = i + 1;
-	u = s->by_number[i] = mem_zalloc(sizeof(*u));
+	u = mem_zalloc(sizeof(*u));
 	u->guid = guid;
 	list_init(&u->ready);
 	list_init(&u->informs);
 	list_init(&u->waiting);
 	list_append(&s->all, &u->link);
-	map_set(&s->by_guid, guid, i);
+	map_set(&s->by_guid, guid, sa_slots_take(&s->by_number, u));
 	return u;
 }
 
 static void
 free_subscriber(struct sa_informs *s, struct subscriber *u)
 {
-	uint32_t i = map_get(&s->by_guid, u->guid);
-
 	report_forget(s, u);
-	s->by_number[i] = NULL;
-	s->low = i < s->low ? i : s->low;
+	sa_slots_give(&s->by_number, map_get(&s->by_guid, u->guid));
 	map_remove(&s->by_guid, u->guid);
 	list_remove(&u->link);
 	mem_free(u);
@@ -247,6 +235,7 @@ tell_subscriber(struct sa_ask *a, const struct subscriber *u)
 {
 	const struct sa_inform *want = a->want;
 
+	sa_worked(a, u->len);
 	list_each(it, &u->informs) {
 		struct sa_inform r = list_entry(it, struct inform, link)->r;
 
@@ -273,9 +262,15 @@ tell_informs(struct sa_ask *a)
 			tell_subscriber(a, u);
 		return;
 	}
-	list_each(it, &s->all)
-		if (!tell_subscriber(a, list_entry(it, struct subscriber, link)))
+	for (uint32_t i = (uint32_t)a->at; i < s->by_number.room; i++) {
+		if (sa_pause(a)) {
+			a->at = i;
 			return;
+		}
+		u = s->by_number.at[i];
+		if (u && !tell_subscriber(a, u))
+			return;
+	}
 }
 
 const struct sa_kind_ops sa_inform_ops = {
@@ -324,6 +319,6 @@ sa_informs_free(struct sa_informs *s)
 	}
 	report_end(s);
 	map_free(&s->by_guid);
-	mem_free(s->by_number);
+	sa_slots_end(&s->by_number);
 	mem_free(s);
 }

@@ -4,6 +4,7 @@
 
 #include "sm/base/map.h"
 #include "sm/sa/kept.h"
+#include "sm/sa/slots.h"
 
 /* Who is told of events, shared by inform.c (subscriptions) and report.c (Reports). */
 
@@ -32,10 +33,8 @@ struct sa_informs {
 	struct list all;	/* subscribers, in the order of their first subscription */
 	struct list ready;	/* those with Reports to send and room for them */
 	struct list flying;	/* Reports under way, oldest first */
-	struct subscriber **by_number;	/* room for `room` of them; NULL: free */
-	struct map by_guid;	/* port GUID -> index into by_number */
-	uint32_t room;		/* of by_number */
-	uint32_t low;		/* below this none is free there */
+	struct sa_slots by_number;	/* of struct subscriber */
+	struct map by_guid;	/* port GUID -> number in by_number */
 	uint32_t len;		/* subscriptions of all */
 	unsigned nflying;	/* Reports under way */
 	uint32_t tid;		/* of the last Report */

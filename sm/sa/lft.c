@@ -22,6 +22,7 @@ tell_end(struct sa_ask *a, uint32_t port)
 		first = want->block;
 		blocks = first < blocks ? first + 1 : first;
 	}
+	sa_worked(a, blocks - first);
 	for (uint32_t b = first; b < blocks && (b + 1) * LFT_BLOCK_LEN <= row->len; b++) {
 		r.block = (uint16_t)b;
 		memcpy(r.ports, row->port + b * LFT_BLOCK_LEN, LFT_BLOCK_LEN);

@@ -34,6 +34,7 @@ tell_end(struct sa_ask *a, uint32_t port)
 
 	if (n->sw == FABRIC_NONE)
 		return tell_cable(a, port);
+	sa_worked(a, n->nports);
 	for (uint32_t i = 1; i <= n->nports; i++)
 		if (!tell_cable(a, n->first_port + i))
 			return false;

@@ -140,6 +140,28 @@ group_fits(const struct sa_ask *a, const struct sa_group *g)
 		 (want->pkey & SA_PKEY_DEFAULT) == (g->r.pkey & SA_PKEY_DEFAULT));
 }
 
+/* From the last to the first, for one that leaves is replaced by the last: a->at counts those that
+ * are left to tell of, below the group's own place. */
+static bool
+tell_joins(struct sa_ask *a, const struct sa_group *g)
+{
+	uint32_t left = (uint32_t)a->at;
+
+	if (!left || left > g->len)
+		left = g->len;
+	for (; left; left--) {
+		if (sa_pause(a)) {
+			a->at = (uint64_t)(g->r.mlid - SA_MLID_FIRST) << 32 | left;
+			return false;
+		}
+		if (!a->trusted && member_fits(a, &g->joins[left - 1]))
+			return sa_offer(a, &g->r);
+		if (!offer_member(a, g, &g->joins[left - 1]))
+			return false;
+	}
+	return true;
+}
+
 static bool
 tell_group(struct sa_ask *a, const struct sa_group *g)
 {
@@ -154,13 +176,7 @@ tell_group(struct sa_ask *a, const struct sa_group *g)
 	}
 	if (!a->trusted && !(a->h.mask & OF_MEMBERS))
 		return sa_offer(a, &g->r);
-	for (uint32_t i = 0; i < g->len; i++) {
-		if (!a->trusted && member_fits(a, &g->joins[i]))
-			return sa_offer(a, &g->r);
-		if (!offer_member(a, g, &g->joins[i]))
-			return false;
-	}
-	return true;
+	return tell_joins(a, g);
 }
 
 static void
@@ -175,10 +191,16 @@ tell_members(struct sa_ask *a)
 			tell_group(a, g);
 		return;
 	}
-	for (unsigned i = SA_MLID_FIRST; i < sa_groups_end(a->groups); i++) {
+	for (unsigned i = SA_MLID_FIRST + (unsigned)(a->at >> 32);
+	     i < sa_groups_end(a->groups); i++) {
+		if (sa_pause(a)) {
+			a->at = (uint64_t)(i - SA_MLID_FIRST) << 32;
+			return;
+		}
 		g = sa_groups_at(a->groups, i);
 		if (g && !tell_group(a, g))
 			return;
+		a->at = 0;
 	}
 }
 

@@ -14,7 +14,7 @@
  * There is one partition so far, the default one, of which every port is a full member, and one
  * service level for each pair, the plan's.
  *
- * A question is over after SA_PATHS_MAX ways that were walked, whether they fit it or not.
+ * A question for more than SA_PATHS_MAX pairs is refused before the first way is walked.
  */
 #define PKEY_DEFAULT 0xffffu
 #define PKEY_NUMBER 0x7fffu		/* without the membership bit */
@@ -31,7 +31,6 @@ struct paths {
 	struct sa_ask *a;		/* its answer */
 	const struct sa_path *want;	/* what is asked for */
 	struct end src, dst;		/* from where, to where */
-	uint32_t walked;		/* ways so far */
 };
 
 /* What a way can carry. */
@@ -217,10 +216,6 @@ tell_path(struct paths *p, uint16_t slid, uint16_t dlid)
 		.pkey = PKEY_DEFAULT,
 	};
 
-	if (p->walked++ >= SA_PATHS_MAX) {
-		a->status = SA_STATUS_NO_RESOURCES;
-		return false;
-	}
 	if (plan_path(plan, slid, dlid, &way, NULL))
 		return true;
 	r.reversible = !plan_path(plan, dlid, slid, &back, NULL) && back.sl == way.sl;
@@ -278,17 +273,42 @@ next_port(const struct sa_ask *a, const struct end *e, uint32_t from)
 	return from < l->nports ? from : FABRIC_NONE;
 }
 
+/* Pairs of ports that there are to look at. */
+static uint64_t
+count_pairs(const struct paths *p)
+{
+	const struct plan_lids *l = p->a->plan->lids;
+	uint64_t ports = 0;
+
+	if (p->src.port != FABRIC_NONE || p->dst.port != FABRIC_NONE)
+		return 1;	/* or as many as there are ports */
+	for (uint32_t lid = 1; lid <= l->top; lid++)
+		ports += l->dest[lid].port != FABRIC_NONE && !l->dest[lid].offset;
+	return ports * ports;
+}
+
+/* On from a pair of ports: the source is the upper half of a->at. */
 static void
 tell_pairs(struct paths *p)
 {
-	const struct sa_ask *a = p->a;
+	struct sa_ask *a = p->a;
+	uint32_t s = next_port(a, &p->src, (uint32_t)(a->at >> 32));
+	uint32_t d = next_port(a, &p->dst, (uint32_t)a->at);
 
-	for (uint32_t s = next_port(a, &p->src, 0); s != FABRIC_NONE;
-	     s = next_port(a, &p->src, s + 1))
-		for (uint32_t d = next_port(a, &p->dst, 0); d != FABRIC_NONE;
-		     d = next_port(a, &p->dst, d + 1))
-			if (!tell_pair(p, s, d))
-				return;
+	while (s != FABRIC_NONE) {
+		if (d == FABRIC_NONE) {
+			s = next_port(a, &p->src, s + 1);
+			d = next_port(a, &p->dst, 0);
+			continue;
+		}
+		if (sa_pause(a)) {
+			a->at = (uint64_t)s << 32 | d;
+			return;
+		}
+		if (!tell_pair(p, s, d))
+			return;
+		d = next_port(a, &p->dst, d + 1);
+	}
 }
 
 /* A value that is to be compared must be one. */
@@ -325,6 +345,8 @@ tell_paths(struct sa_ask *a)
 
 	if (status == SA_STATUS_NO_RECORDS || (!status && !possible(a, a->want)))
 		return;		/* nothing is found, which of a table is no error */
+	if (!status && !a->at && a->h.h.method != MAD_GET && count_pairs(&p) > SA_PATHS_MAX)
+		status = SA_STATUS_NO_RESOURCES;
 	if (status)
 		a->status = (uint16_t)status;
 	else

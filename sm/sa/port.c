@@ -34,6 +34,7 @@ tell_end(struct sa_ask *a, uint32_t port)
 		return tell_one(a, port, a->f->ports[port].number);
 	if (sa_asks(a, SA_PORT_NUMBER))
 		return want->number > n->nports || tell_one(a, port, want->number);
+	sa_worked(a, n->nports);
 	for (unsigned i = 0; i <= n->nports; i++)
 		if (!tell_one(a, port, i))
 			return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/sa.h"
 
+#include <string.h>
+#include "sm/base/list.h"
 #include "sm/base/mem.h"
 #include "sm/sa/alias.h"
 #include "sm/sa/ask.h"
@@ -8,12 +10,20 @@
 /*
  * The frame of each request (IBA volume 1, 15.2 to 15.4): who may ask, what is asked for, by which
  * kind of record it is answered, and the way back. Each kind is a row of `kinds`; what it tells is
- * its own file's. What clients leave lasts (kept.h), as do multicast groups (group.h); else nothing
- * does from one request to the next but the counters.
+ * its own file's. What clients leave lasts (kept.h), as do multicast groups (group.h).
+ *
+ * A question is made where it arrives and nearly always answered there. One that takes longer than
+ * its first slice moves into `open`, with the plan that it began with, and a timer gives each of
+ * these a slice in turn.
  */
+#define SLICE 4096		/* units of work */
+
 struct sa {
 	struct sa_env env;		/* what the owner lends */
 	struct sa_counters count;	/* since sa_new() */
+	struct list open;		/* of struct question; the next in turn first */
+	size_t held;			/* bytes of the answers in `open` */
+	struct loop_timer *turn;	/* for the next slice of what is open */
 	struct sa_kept kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
 };
@@ -26,6 +36,15 @@ union any_record {
 	struct sa_service service;
 	struct sa_path path;
 	uint64_t words[64];
+};
+
+struct question {
+	struct list link;		/* in sa.open, or nowhere */
+	struct sa_ask a;		/* it, and its answer as it grows */
+	const struct sa_kind_ops *kind;	/* of what it asks for; NULL: nothing that there is */
+	union any_record want;		/* the record asked for */
+	struct port_mad in;		/* the request, once it is open */
+	uint8_t *data;			/* of a long request, owned, once it is open; NULL */
 };
 
 static const struct sa_kind_ops *const kinds[] = {
@@ -86,11 +105,13 @@ send_answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 
 /* The header of the answer stands at the beginning of a->out, where there is room for it. */
 static void
-finish(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
+finish(struct sa *sa, struct sa_ask *a)
 {
 	static const uint8_t none[SA_DATA_SIZE];
 	bool table = a->h.h.method == MAD_GET_TABLE && !a->status;
 
+	if (!a->status && !a->hits && a->h.h.method == MAD_GET)
+		a->status = SA_STATUS_NO_RECORDS;
 	if (a->status) {
 		a->out.len = SA_HEADER_SIZE;
 		buf_add(&a->out, none, sizeof(none));
@@ -107,54 +128,131 @@ finish(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 	a->h.sm_key = 0;
 	a->h.attr_offset = a->status ? 0 : (uint16_t)(sa_stride(a->type) / 8);
 	sa_header_encode(&a->h, (uint8_t *)a->out.data);
-	send_answer(sa, in, a);
+	send_answer(sa, a->in, a);
+	buf_free(&a->out);
+}
+
+/* ---- Questions that take longer ---- */
+
+static void
+close_question(struct sa *sa, struct question *q)
+{
+	list_remove(&q->link);
+	sa->count.open--;
+	plan_unref(q->a.plan);
+	buf_free(&q->a.out);
+	mem_free(q->data);
+	mem_free(q);
+}
+
+/* A slice of the first one; then the others' turn comes. */
+static void
+on_turn(void *arg)
+{
+	struct sa *sa = arg;
+	struct question *q = list_entry(sa->open.next, struct question, link);
+
+	if (list_empty(&sa->open))
+		return;
+	sa->held -= q->a.out.len;
+	sa_slice(&q->a, SLICE);
+	q->kind->tell(&q->a);
+	if (q->a.paused) {
+		sa->held += q->a.out.len;
+		list_remove(&q->link);
+		list_append(&sa->open, &q->link);
+	} else {
+		finish(sa, &q->a);
+		close_question(sa, q);
+	}
+	if (!list_empty(&sa->open))
+		loop_timer_set(sa->turn, 0);
+}
+
+static bool
+may_open(const struct sa *sa, uint16_t lid)
+{
+	unsigned len = 0;
+
+	list_each(it, &sa->open)
+		len += list_entry(it, struct question, link)->in.lid == lid;
+	return len < SA_OPEN_PER_SOURCE && sa->count.open < SA_OPEN_MAX;
+}
+
+/* What has been found so far goes with it; of the request what the answer needs. */
+static void
+open_question(struct sa *sa, const struct question *begun)
+{
+	struct question *q = mem_alloc(sizeof(*q));
+
+	*q = *begun;
+	q->in = *begun->a.in;
+	if (q->in.data) {
+		q->data = mem_alloc(q->in.len);
+		memcpy(q->data, q->in.data, q->in.len);
+		q->in.data = q->data;
+	}
+	q->a.in = &q->in;
+	q->a.want = q->a.query.want = &q->want;
+	plan_ref(q->a.plan);
+	sa->held += q->a.out.len;
+	sa->count.open++;
+	if (list_empty(&sa->open))
+		loop_timer_set(sa->turn, 0);
+	list_append(&sa->open, &q->link);
 }
 
 /* ---- The question ---- */
 
 static void
-look_up(struct sa_ask *a, const struct sa_kind_ops *k, const uint8_t *data, size_t size)
+look_up(struct question *q)
 {
-	union any_record want;
+	const struct sa_kind_ops *k = q->kind;
+	struct sa_ask *a = &q->a;
 
-	if (sa_decode(k->type, &want, data, size)) {
+	if (sa_decode(k->type, &q->want, port_mad_bytes(a->in) + SA_HEADER_SIZE,
+		      port_mad_len(a->in) - SA_HEADER_SIZE)) {
 		a->status = SA_STATUS_INVALID;
 		return;
 	}
 	a->type = k->type;
-	a->want = &want;
-	sa_query_init(&a->query, k->type, &want, a->h.mask & ~k->own,
+	a->want = &q->want;
+	sa_query_init(&a->query, k->type, &q->want, a->h.mask & ~k->own,
 		      a->h.h.attr_mod >> 31 ? k->by_bits : 0);
 	a->changes = a->h.h.method == MAD_SET || a->h.h.method == MAD_DELETE;
+	sa_slice(a, SLICE);
 	if (!a->changes)
 		k->tell(a);
 	else if (a->h.h.method == MAD_SET)
 		k->set(a);
 	else
 		k->drop(a);
-	if (!a->status && !a->hits && a->h.h.method == MAD_GET)
-		a->status = SA_STATUS_NO_RECORDS;
-	a->want = NULL;
 }
 
 static void
-answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
+answer(struct sa *sa, struct question *q)
 {
 	static const uint8_t head[SA_HEADER_SIZE];
-	const struct sa_kind_ops *k = kind_of(&a->h);
+	struct sa_ask *a = &q->a;
 
 	buf_add(&a->out, head, sizeof(head));
 	if (a->h.h.class_version != SA_CLASS_VERSION)
 		a->status = MAD_STATUS_BAD_VERSION;
-	else if (!k)
+	else if (!q->kind)
 		a->status = MAD_STATUS_BAD_ATTR;
 	else if (!a->plan || !a->plan->lids)
 		a->status = MAD_STATUS_BUSY;
 	else
-		look_up(a, k, port_mad_bytes(in) + SA_HEADER_SIZE,
-			port_mad_len(in) - SA_HEADER_SIZE);
-	finish(sa, in, a);
-	buf_free(&a->out);
+		look_up(q);
+	if (a->paused && may_open(sa, a->in->lid)) {
+		open_question(sa, q);
+		return;
+	}
+	if (a->paused) {
+		a->status = MAD_STATUS_BUSY;
+		sa->count.busy++;
+	}
+	finish(sa, a);
 }
 
 /* An answer that was not taken, or a Report that was not answered. */
@@ -169,40 +267,54 @@ came_back(struct sa *sa, const struct port_mad *m)
 		sa->count.dropped[SA_DROP_UNSENT]++;
 }
 
+/* Is it for us? If not it is counted, and that is all. */
+static bool
+is_question(struct sa *sa, const struct sa_header *h)
+{
+	uint64_t key = sa->env.conf(sa->env.arg)->sm_key;
+
+	sa->count.requests++;
+	sa->count.by_method[h->h.method]++;
+	sa->count.by_attr[h->h.attr_id & 255]++;
+	if (!sa_response(h->h.method) || h->h.method == MAD_REPORT) {
+		sa->count.dropped[SA_DROP_METHOD]++;
+		return false;
+	}
+	if (h->sm_key && h->sm_key != key) {
+		sa->count.dropped[SA_DROP_KEY]++;
+		return false;
+	}
+	return true;
+}
+
 void
 sa_request(struct sa *sa, const struct port_mad *m)
 {
-	uint64_t key = sa->env.conf(sa->env.arg)->sm_key;
-	struct sa_ask a = { .env = &sa->env, .in = m, .kept = &sa->kept,
-			    .groups = sa->groups };
+	struct question q = {
+		.a = { .env = &sa->env, .in = m, .kept = &sa->kept, .groups = sa->groups,
+		       .held = &sa->held },
+	};
+	struct sa_ask *a = &q.a;
 
 	if (m->status) {
 		came_back(sa, m);
 		return;
 	}
-	if (sa_header_decode(&a.h, port_mad_bytes(m), port_mad_len(m))) {
+	if (sa_header_decode(&a->h, port_mad_bytes(m), port_mad_len(m))) {
 		sa->count.requests++;
 		sa->count.dropped[SA_DROP_MALFORMED]++;
 		return;
 	}
-	if (a.h.h.method == MAD_REPORT_RESP &&
-	    sa_informs_answered(sa->kept.informs, a.h.h.tid, true))
+	if (a->h.h.method == MAD_REPORT_RESP &&
+	    sa_informs_answered(sa->kept.informs, a->h.h.tid, true))
 		return;
-	sa->count.requests++;
-	sa->count.by_method[a.h.h.method]++;
-	sa->count.by_attr[a.h.h.attr_id & 255]++;
-	if (!sa_response(a.h.h.method) || a.h.h.method == MAD_REPORT) {
-		sa->count.dropped[SA_DROP_METHOD]++;
+	if (!is_question(sa, &a->h))
 		return;
-	}
-	if (a.h.sm_key && a.h.sm_key != key) {
-		sa->count.dropped[SA_DROP_KEY]++;
-		return;
-	}
-	a.trusted = a.h.sm_key != 0;
-	a.plan = sa->env.plan(sa->env.arg);
-	a.f = a.plan ? a.plan->fabric : NULL;
-	answer(sa, m, &a);
+	a->trusted = a->h.sm_key != 0;
+	a->plan = sa->env.plan(sa->env.arg);
+	a->f = a->plan ? a->plan->fabric : NULL;
+	q.kind = kind_of(&a->h);
+	answer(sa, &q);
 }
 
 /* ---- Events ---- */
@@ -235,6 +347,8 @@ sa_new(const struct sa_env *env)
 	struct sa *sa = mem_zalloc(sizeof(*sa));
 
 	sa->env = *env;
+	list_init(&sa->open);
+	sa->turn = loop_timer_new(env->loop, on_turn, sa);
 	sa_kept_init(&sa->kept, env);
 	sa->groups = sa_groups_new(env->store, env->conf(env->arg)->name);
 	sa_member_broadcast(sa->groups, env->conf(env->arg));
@@ -247,6 +361,9 @@ sa_free(struct sa *sa)
 {
 	if (!sa)
 		return;
+	list_each(it, &sa->open)
+		close_question(sa, list_entry(it, struct question, link));
+	loop_timer_free(sa->turn);
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);
 	mem_free(sa);

@@ -11,7 +11,7 @@
 
 /*
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
- * SubnAdm and answers them at once from the published plan. So far it tells what is (ClassPortInfo
+ * SubnAdm and answers them from the published plan. So far it tells what is (ClassPortInfo
  * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
  * LinkRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord,
  * MCMemberRecord and GUIDInfoRecord by Get, GetTable, Set and Delete; InformInfo by Set and
@@ -28,10 +28,17 @@
  *   its LMC gives it; the record tells the base LID. AttributeModifier 0x80000000 compares the
  *   capability masks of a PortInfoRecord by the bits that are set.
  * - Work is bounded: an answer of more than SA_TABLE_MAX bytes is SA_STATUS_NO_RESOURCES instead,
- *   and so is one for which more than SA_PATHS_MAX paths have to be walked.
+ *   and so are the paths of more than SA_PATHS_MAX pairs of ports, and what would make all answers
+ *   that are being made hold more than SA_OPEN_SIZE_MAX bytes.
+ * - What takes longer than about a millisecond is answered in slices, from the plan that was
+ *   published when it was asked for. A source has at most SA_OPEN_PER_SOURCE such questions open,
+ *   all together SA_OPEN_MAX; beyond that MAD_STATUS_BUSY.
  */
-#define SA_TABLE_MAX (24u << 20)
-#define SA_PATHS_MAX (1u << 16)
+#define SA_TABLE_MAX PORT_LEN_MAX
+#define SA_PATHS_MAX (1u << 22)
+#define SA_OPEN_SIZE_MAX (512u << 20)
+#define SA_OPEN_PER_SOURCE 4
+#define SA_OPEN_MAX 256
 #define SA_SMS_MAX 33
 #define SA_SERVICES_MAX 65536	/* in all, */
 #define SA_SERVICES_PER_PORT 1024	/* and registered by one port */
@@ -84,6 +91,8 @@ struct sa_counters {
 	uint64_t answered;	/* with status 0 */
 	uint64_t refused;	/* with another status */
 	uint64_t records;	/* that were sent */
+	uint64_t busy;		/* of the refused: too much was open */
+	unsigned open;		/* questions that are being answered in slices */
 	uint64_t dropped[SA_DROPS];	/* not answered, by reason */
 };
 
@@ -92,8 +101,8 @@ struct sa *
 sa_new(const struct sa_env *env);
 void
 sa_free(struct sa *sa);			/* NULL is allowed */
-/* A message of class SubnAdm that came unasked, or came back. The answer leaves by send() before
- * this returns. */
+/* A message of class SubnAdm that came unasked, or came back. Most are answered by send() before
+ * this returns, long questions and what changes something later. */
 void
 sa_request(struct sa *sa, const struct port_mad *m);
 /* An event that a device told of: whoever subscribed to it is sent a Report. */

@@ -7,6 +7,7 @@
 #include "sm/base/map.h"
 #include "sm/base/mem.h"
 #include "sm/sa/ask.h"
+#include "sm/sa/slots.h"
 
 /*
  * ServiceRecord (IBA 15.2.5.14): what services register, one record for each (ServiceID,
@@ -25,7 +26,7 @@
 #define RID (SA_BIT(SA_SERVICE_ID) | SA_BIT(SA_SERVICE_GID))
 
 struct service {
-	struct list link;	/* in sa_services.all */
+	uint32_t number;	/* in sa_services.all */
 	struct sa_service r;	/* the record; its lease is as it was given */
 	int64_t ends;		/* of the lease, on the wall clock; NEVER */
 	uint64_t owner;		/* GUID of the port that registered it */
@@ -33,7 +34,7 @@ struct service {
 
 struct sa_services {
 	struct sa_env env;	/* the owner's */
-	struct list all;	/* in the order of registration */
+	struct sa_slots all;	/* of struct service */
 	void *tree;		/* tsearch() of struct service by what names them */
 	struct map per_port;	/* GUID of the owner -> number of records */
 	uint32_t len;		/* of them all */
@@ -89,7 +90,7 @@ add(struct sa_services *s, const struct sa_service *r, uint64_t owner)
 	new->r = *r;
 	new->owner = owner;
 	tsearch(new, &s->tree, compare);
-	list_append(&s->all, &new->link);
+	new->number = sa_slots_take(&s->all, new);
 	count(s, owner, 1);
 	return new;
 }
@@ -99,7 +100,7 @@ discard(struct sa_services *s, struct service *v)
 {
 	sa_keep(&s->env, "service", &sa_service_type, &v->r, ID_SIZE, NULL);
 	tdelete(v, &s->tree, compare);
-	list_remove(&v->link);
+	sa_slots_give(&s->all, v->number);
 	count(s, v->owner, -1);
 	mem_free(v);
 }
@@ -126,12 +127,12 @@ on_timer(void *arg)
 	int64_t now = loop_wall(s->env.loop);
 	int64_t next = NEVER;
 
-	list_each(it, &s->all) {
-		struct service *v = list_entry(it, struct service, link);
+	for (uint32_t i = 0; i < s->all.room; i++) {
+		struct service *v = s->all.at[i];
 
-		if (v->ends <= now)
+		if (v && v->ends <= now)
 			discard(s, v);
-		else if (v->ends < next)
+		else if (v && v->ends < next)
 			next = v->ends;
 	}
 	store_commit(s->env.store, NULL, NULL);
@@ -266,28 +267,37 @@ delete_service(struct sa_ask *a)
 
 /* ---- Get ---- */
 
+static bool
+tell_service(struct sa_ask *a, const struct service *v)
+{
+	const struct sa_service *want = a->want;
+	struct sa_service r = v->r;
+
+	if (sa_asks(a, SA_SERVICE_KEY) && memcmp(want->key, r.key, sizeof(r.key)))
+		return true;
+	if (!sa_has_pkey(a, sa_asker(a), r.pkey))
+		return true;
+	if (!a->trusted)
+		memset(r.key, 0, sizeof(r.key));
+	r.lease = lease_left(a->kept->services, v);
+	return !r.lease || sa_offer(a, &r);
+}
+
 static void
 tell_services(struct sa_ask *a)
 {
-	const struct sa_service *want = a->want;
-	const struct sa_services *s = a->kept->services;
+	const struct sa_slots *all = &a->kept->services->all;
 
 	if (sa_asker(a) == FABRIC_NONE) {
 		a->status = SA_STATUS_INVALID;
 		return;
 	}
-	list_each(it, &s->all) {
-		const struct service *v = list_entry(it, struct service, link);
-		struct sa_service r = v->r;
-
-		if (sa_asks(a, SA_SERVICE_KEY) && memcmp(want->key, r.key, sizeof(r.key)))
-			continue;
-		if (!sa_has_pkey(a, sa_asker(a), r.pkey))
-			continue;
-		if (!a->trusted)
-			memset(r.key, 0, sizeof(r.key));
-		r.lease = lease_left(s, v);
-		if (r.lease && !sa_offer(a, &r))
+	for (uint32_t i = (uint32_t)a->at; i < all->room; i++) {
+		if (sa_pause(a)) {
+			a->at = i;
+			return;
+		}
+		if (all->at[i] && !tell_service(a, all->at[i]))
 			return;
 	}
 }
@@ -305,7 +315,6 @@ sa_services_new(const struct sa_env *env)
 	struct sa_services *s = mem_zalloc(sizeof(*s));
 
 	s->env = *env;
-	list_init(&s->all);
 	s->first = NEVER;
 	s->timer = loop_timer_new(env->loop, on_timer, s);
 	return s;
@@ -339,8 +348,9 @@ void
 sa_services_free(struct sa_services *s)
 {
 	tdestroy(s->tree, keep_nothing);
-	list_each(it, &s->all)
-		mem_free(list_entry(it, struct service, link));
+	for (uint32_t i = 0; i < s->all.room; i++)
+		mem_free(s->all.at[i]);
+	sa_slots_end(&s->all);
 	map_free(&s->per_port);
 	loop_timer_free(s->timer);
 	mem_free(s);

@@ -16,3 +16,6 @@ test_sa_guid_extra := -lcmocka
 unit_tests += test_sa_member
 test_sa_member_libs := $(core_bed_libs)
 test_sa_member_extra := -lcmocka
+unit_tests += test_sa_queue
+test_sa_queue_libs := $(core_bed_libs)
+test_sa_queue_extra := -lcmocka
