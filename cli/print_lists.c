@@ -248,9 +248,10 @@ print_multicast(const struct cli *c, const json_t *data)
 {
 	static const struct table_column columns[] = {
 		{ "MLID", true }, { "MGID", false }, { "MEMBERS", true }, { "SWITCHES", true },
-		{ "P_KEY", true }, { "Q_KEY", true }, { "MTU", true }, { "GB/S", true },
+		{ "SHARED", true }, { "P_KEY", true }, { "Q_KEY", true }, { "MTU", true },
+		{ "GB/S", true },
 	};
-	struct table *t = table_new(columns, 8);
+	struct table *t = table_new(columns, 9);
 	const json_t *rows = json_object_get(data, "groups");
 	json_t *g;
 	size_t i;
@@ -262,6 +263,10 @@ print_multicast(const struct cli *c, const json_t *data)
 		table_cell(t, "%s", field_str(g, "mgid"));
 		table_cell(t, "%llu", N(g, "members"));
 		table_cell(t, "%llu", N(g, "switches"));
+		if (field_uint(g, "sharing"))
+			table_cell(t, "%llu", N(g, "sharing") + 1);
+		else
+			table_cell(t, "no");
 		table_cell(t, "0x%04llx", N(g, "pkey"));
 		table_cell(t, "0x%08llx", N(g, "qkey"));
 		table_cell(t, "%llu", N(g, "mtu"));

@@ -71,6 +71,11 @@ struct config_subnet {
 	unsigned local_phy_errors;	/* threshold 0..15; 8 */
 	unsigned overrun_errors;	/* threshold 0..15; 8 */
 	unsigned sm_sl;			/* 0..15; MasterSMSL */
+	struct {
+		bool share_mlids;	/* when there are no more */
+		bool share_solicited;	/* IPv6: solicited nodes always; default false */
+		monotime forget_after;	/* members whose ports are gone; 0: at once */
+	} multicast;
 	bool client_reregister;		/* ask clients to register again when it is needed */
 	bool refuse_if_master;		/* exit when another master is in charge; default false */
 };

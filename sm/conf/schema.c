@@ -313,6 +313,24 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(sm_sl),
 		.help = "Service level that ports use towards the subnet manager.",
 	}, {
+		.name = "multicast.share_mlids", .type = OPTION_BOOL, .initial = "true",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(multicast.share_mlids),
+		.help = "When no multicast LID is left that all switches have room for, a new "
+			"group shares that of a group with the same P_Key, MTU, rate and service "
+			"level. Members of either then get what is sent to both, and drop what "
+			"is not theirs. Otherwise the group is refused.",
+	}, {
+		.name = "multicast.share_solicited", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(multicast.share_solicited),
+		.help = "New groups of solicited nodes, of which IPv6 has one for nearly each "
+			"host, share one multicast LID for each partition and scope.",
+	}, {
+		.name = "multicast.forget_after", .type = OPTION_DURATION, .min = MSEC_U(1),
+		.max = HOUR_U(24), .zero = true, .initial = "1min",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(multicast.forget_after),
+		.help = "How long a port that is gone stays a member of its multicast groups. "
+			"One that is back earlier need not join again.",
+	}, {
 		.name = "client_reregister", .type = OPTION_BOOL, .initial = "true",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(client_reregister),
 		.help = "Ask hosts to register their groups and services again when this manager "

@@ -96,6 +96,14 @@ lend_guids_changed(void *arg, uint64_t port_guid)
 	guids_changed(arg, port_guid);
 }
 
+static void
+lend_port_forgotten(void *arg, uint64_t port_guid)
+{
+	struct subnet *s = arg;
+
+	map_set(&s->forgotten, port_guid, 0);
+}
+
 struct sa *
 admin_new(struct subnet *s)
 {
@@ -104,7 +112,7 @@ admin_new(struct subnet *s)
 		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
 		.groups_changed = lend_groups_changed, .guids_changed = lend_guids_changed,
-		.arg = s,
+		.port_forgotten = lend_port_forgotten, .arg = s,
 	};
 
 	return sa_new(&env);

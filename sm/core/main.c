@@ -236,9 +236,9 @@ ctl_plan(void *subnet)
 }
 
 static bool
-ctl_multicast(void *subnet, unsigned mlid, struct multicast_row *row)
+ctl_multicast(void *subnet, unsigned from, struct multicast_row *row)
 {
-	return subnet_multicast(subnet, mlid, row);
+	return subnet_multicast(subnet, from, row);
 }
 
 static int

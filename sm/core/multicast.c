@@ -123,9 +123,7 @@ static void
 add_members(struct multicast_job *j, const struct sa_group *group)
 {
 	const struct plan_lids *l = j->plan->lids;
-	struct job_group *g = &j->groups[j->ngroups++];
 
-	*g = (struct job_group){ .mlid = group->r.mlid, .first = j->nmembers };
 	for (uint32_t i = 0; i < group->len; i++) {
 		const struct sa_join *join = &group->joins[i];
 		uint32_t port = fabric_port_by_guid(j->plan->fabric,
@@ -142,7 +140,19 @@ add_members(struct multicast_job *j, const struct sa_group *group)
 			.receives = (join->state & (SA_JOIN_FULL | SA_JOIN_NON)) != 0,
 		};
 	}
+}
+
+/* The members of all groups that have the multicast LID. */
+static void
+add_groups(struct multicast_job *j, const struct sa_groups *groups, unsigned mlid)
+{
+	struct job_group *g = &j->groups[j->ngroups];
+
+	*g = (struct job_group){ .mlid = (uint16_t)mlid, .first = j->nmembers };
+	for (const struct sa_group *at = sa_groups_at(groups, mlid); at; at = at->shares)
+		add_members(j, at);
 	g->len = j->nmembers - g->first;
+	j->ngroups += g->len > 0;
 }
 
 static struct multicast_job *
@@ -156,13 +166,12 @@ job_new(struct subnet *s)
 	j->plan = plan_ref(s->plan);
 	j->threads = s->env.threads;
 	j->end = sa_groups_end(groups);
-	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
-		members += sa_groups_at(groups, i) ? sa_groups_at(groups, i)->len : 0;
+	for (uint32_t i = 0; i < sa_groups_slots(groups); i++)
+		members += sa_groups_slot(groups, i) ? sa_groups_slot(groups, i)->len : 0;
 	j->groups = mem_array(sa_groups_len(groups) + 1, sizeof(*j->groups));
 	j->members = mem_array(members + 1, sizeof(*j->members));
 	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
-		if (sa_groups_at(groups, i))
-			add_members(j, sa_groups_at(groups, i));
+		add_groups(j, groups, i);
 	return j;
 }
 
@@ -185,6 +194,19 @@ tell_outcome(struct subnet *s, const struct multicast_job *j)
 	s->multicast.left_out = j->left_out;
 }
 
+/* Once, when it begins. */
+static void
+tell_crowd(struct subnet *s)
+{
+	uint32_t crowded = sa_groups_crowded(sa_groups(s->sa));
+
+	if (crowded && !s->multicast.crowded)
+		subnet_event(s, EVENT_UNROUTED, LOG_L_WARNING, 0, 0,
+			     "there are no more multicast LIDs: %u multicast groups share that of "
+			     "another one", crowded);
+	s->multicast.crowded = crowded;
+}
+
 static void
 done(void *arg)
 {
@@ -197,6 +219,7 @@ done(void *arg)
 	}
 	s->multicast.job = NULL;
 	tell_outcome(s, j);
+	tell_crowd(s);
 	job_free(s->multicast.trees);
 	s->multicast.trees = j;
 	s->multicast.unwritten = true;
@@ -212,9 +235,12 @@ nothing_to_do(const struct subnet *s)
 {
 	const struct sa_groups *groups = sa_groups(s->sa);
 
-	for (unsigned i = SA_MLID_FIRST; i < sa_groups_end(groups); i++)
-		if (sa_groups_at(groups, i) && sa_groups_at(groups, i)->len > 1)
+	for (uint32_t i = 0; i < sa_groups_slots(groups); i++) {
+		const struct sa_group *g = sa_groups_slot(groups, i);
+
+		if (g && (g->len > 1 || (g->len && sa_groups_on(groups, g->r.mlid) > 1)))
 			return false;
+	}
 	return !s->multicast.trees;
 }
 
@@ -486,14 +512,13 @@ tree_size(const struct multicast_job *j, uint16_t mlid)
 }
 
 bool
-subnet_multicast(const struct subnet *s, unsigned mlid, struct multicast_row *row)
+subnet_multicast(const struct subnet *s, unsigned from, struct multicast_row *row)
 {
 	const struct sa_groups *groups = sa_groups(s->sa);
 	const struct sa_group *g = NULL;
 
-	for (unsigned i = mlid < SA_MLID_FIRST ? SA_MLID_FIRST : mlid;
-	     !g && i < sa_groups_end(groups); i++)
-		g = sa_groups_at(groups, i);
+	for (uint32_t i = from; !g && i < sa_groups_slots(groups); i++)
+		g = sa_groups_slot(groups, i);
 	if (!g)
 		return false;
 	*row = (struct multicast_row){
@@ -501,7 +526,8 @@ subnet_multicast(const struct subnet *s, unsigned mlid, struct multicast_row *ro
 		.members = g->len, .full = g->full, .mlid = g->r.mlid, .pkey = g->r.pkey,
 		.switches = tree_size(s->multicast.trees, g->r.mlid),
 		.rate_mbps = sa_rate_mbps(g->r.rate), .mtu = (uint16_t)mtu_bytes(g->r.mtu),
-		.sl = g->r.sl,
+		.sl = g->r.sl, .slot = g->slot,
+		.sharing = sa_groups_on(groups, g->r.mlid) - 1,
 	};
 	return true;
 }

@@ -327,8 +327,10 @@ port_info_set(struct subnet *s, struct device *d, const struct transact_result *
 	portinfo_decode(&got, res->data);
 	portinfo_decode(&sent, res->sent);
 	set = push_port_diff(p, &sent);
-	if (sent.client_reregister)
+	if (sent.client_reregister) {
 		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
+		map_remove(&s->forgotten, p->guid);
+	}
 	p->info = got;
 	tell_kept(s, d, n, set, push_port_kept(&got, &sent, set));
 }

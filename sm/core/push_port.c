@@ -204,7 +204,8 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p)
 		return false;
 	push_port_want(s, p, &want);
 	return want.sm_lid != p->info.sm_lid || p->info.state == PORT_INIT ||
-	       p->flags & LIVE_PORT_REREGISTER;
+	       p->flags & LIVE_PORT_REREGISTER ||
+	       map_get(&s->forgotten, p->guid) != MAP_NONE;
 }
 
 void

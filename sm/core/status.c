@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "sm/sa/group.h"
+#include "sm/sa/sa.h"
 
 #define LISTED_DEVICES 8	/* of one kind of warning */
 #define OUTCOME_TRIES 3		/* incomplete pushes after which --once gives up */
@@ -128,9 +130,43 @@ warn_too_far(struct subnet *s, struct subnet_status *st)
 		     SMP_MAX_HOPS);
 }
 
+/* Groups have fewer multicast LIDs than they need, or a switch has room for fewer than are used. */
+static void
+warn_mlids(const struct subnet *s, struct subnet_status *st)
+{
+	const struct sa_groups *groups = sa_groups(s->sa);
+	unsigned used = sa_groups_end(groups) - SA_MLID_FIRST, short_of = 0;
+	const struct device *least = NULL;
+	char text[DEVICE_TEXT_SIZE];
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (d->info.node_type != NODE_SWITCH || !d->complete)
+			continue;
+		if (d->sw.multicast_fdb_cap &&
+		    (!least || d->sw.multicast_fdb_cap < least->sw.multicast_fdb_cap))
+			least = d;
+		if (d->sw.multicast_fdb_cap < used && ++short_of <= LISTED_DEVICES)
+			warn(st, "%s has room for %u multicast LIDs, and does not forward what is "
+			     "sent to those from 0x%04x on",
+			     device_text(text, d, s->env.names), d->sw.multicast_fdb_cap,
+			     SA_MLID_FIRST + d->sw.multicast_fdb_cap);
+	}
+	if (short_of > LISTED_DEVICES)
+		warn(st, "%u switches in all have less room than multicast LIDs are used",
+		     short_of);
+	if (least && sa_groups_crowded(groups))
+		warn(st, "%u multicast groups share the multicast LID of another one, for %s has "
+		     "room for %u", sa_groups_crowded(groups),
+		     device_text(text, least, s->env.names), least->sw.multicast_fdb_cap);
+}
+
 static void
 warn_multicast(const struct subnet *s, struct subnet_status *st)
 {
+	if (s->role == ROLE_MASTER)
+		warn_mlids(s, st);
 	if (s->multicast.refused[0])
 		warn(st, "multicast is not forwarded, for with its trees the routing would have a "
 		     "%.200s", s->multicast.refused);

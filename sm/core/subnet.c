@@ -814,6 +814,7 @@ subnet_free(struct subnet *s)
 	drains_free(&s->drains);
 	lfts_free(s->tables);
 	map_free(&s->dirty);
+	map_free(&s->forgotten);
 	mem_free(s);
 }
 

@@ -70,9 +70,9 @@ subnet_status(struct subnet *s, struct subnet_status *st);
 const struct plan *
 subnet_plan(struct subnet *s);
 
-/* The multicast group of the lowest MLID from `mlid` on; false: there is none. */
+/* The first multicast group in slot `from` or a later one; false: there is none. */
 bool
-subnet_multicast(const struct subnet *s, unsigned mlid, struct multicast_row *row);
+subnet_multicast(const struct subnet *s, unsigned from, struct multicast_row *row);
 
 /* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
 bool

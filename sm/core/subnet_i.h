@@ -219,6 +219,7 @@ struct multicast {
 	uint32_t sets;			/* tables written, since the start */
 	uint32_t failed;		/* Sets refused or lost in the present round */
 	uint32_t left_out;		/* members that no tree reaches */
+	uint32_t crowded;		/* groups that share a MLID for want of others */
 	char refused[400];		/* why there are no trees, "" */
 };
 
@@ -240,6 +241,7 @@ struct subnet {
 	struct port *port;
 	struct transact *transact;
 	struct sa *sa;			/* subnet administrator: answers while we are master */
+	struct map forgotten;		/* port GUIDs: to register again when they are back */
 	struct topo topo;
 	uint32_t routes_version;	/* topo.path_version that requests under way keep to */
 	struct agent own;		/* asks our own node who it is */

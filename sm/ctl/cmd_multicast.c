@@ -6,7 +6,7 @@
 #include "sm/base/mem.h"
 
 /*
- * show multicast: the groups of a subnet by multicast LID, a slice at a time; one that comes or
+ * show multicast: the groups of a subnet a slice at a time; one that comes or
  * goes meanwhile may be told or not.
  */
 #define SLICE 256u
@@ -23,6 +23,7 @@ put_group(struct json *j, const struct multicast_row *g)
 	jw_uint(j, "members", g->members);
 	jw_uint(j, "full_members", g->full);
 	jw_uint(j, "switches", g->switches);
+	jw_uint(j, "sharing", g->sharing);
 	jw_uint(j, "pkey", g->pkey);
 	jw_uint(j, "qkey", g->qkey);
 	jw_uint(j, "mtu", g->mtu);
@@ -43,7 +44,7 @@ groups_step(struct ctl_req *r)
 			return STEP_DONE;
 		}
 		put_group(&r->json, &g);
-		*next = g.mlid + 1u;
+		*next = g.slot + 1u;
 	}
 	return STEP_MORE;
 }

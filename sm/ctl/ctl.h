@@ -31,8 +31,8 @@ struct ctl_subnet {
 	 */
 	int (*change)(void *subnet, const struct change *c, change_done_fn done, void *arg,
 		      struct error *e);
-	/* The multicast group of the lowest MLID from `mlid` on; false: there is none. */
-	bool (*multicast)(void *subnet, unsigned mlid, struct multicast_row *row);
+	/* The first multicast group in slot `from` or a later one; false: there is none. */
+	bool (*multicast)(void *subnet, unsigned from, struct multicast_row *row);
 };
 
 struct ctl_host {

@@ -73,6 +73,8 @@ struct multicast_row {
 	uint32_t full;		/* of them full members */
 	uint32_t switches;	/* in its tree; 0: it has none */
 	uint32_t rate_mbps;
+	uint32_t slot;		/* its place among the groups; the next one's is above */
+	uint32_t sharing;	/* other groups that have the multicast LID too */
 	uint16_t mlid;
 	uint16_t pkey;
 	uint16_t mtu;		/* bytes */

@@ -7,6 +7,8 @@
 #include "sm/sa/kept.h"
 #include "sm/sa/sa.h"
 
+struct sa_absent;
+
 /*
  * One question about records while it is answered: what is asked for, and the answer as it grows.
  * Each kind of record offers those that may fit (sa_offer()), which are compared and taken here.
@@ -58,6 +60,15 @@ extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switc
 /* Make the broadcast group of IPoIB in the default partition. */
 void
 sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf);
+
+/* absent.c: members whose ports are gone. Both are borrowed. */
+struct sa_absent *
+sa_absent_new(struct sa_kept *kept, struct sa_groups *groups);
+void
+sa_absent_free(struct sa_absent *a);
+/* The published plan is in force: who is in it, who is not. */
+void
+sa_absent_settled(struct sa_absent *a);
 
 static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)

@@ -1,4 +1,5 @@
 sa_src := \
+	sm/sa/absent.c \
 	sm/sa/alias.c \
 	sm/sa/ask.c \
 	sm/sa/class.c \

@@ -29,6 +29,7 @@
 		SA_BIT(SA_MEMBER_SCOPE))
 #define OF_MEMBERS (SA_BIT(SA_MEMBER_JOIN_STATE) | SA_BIT(SA_MEMBER_PROXY_JOIN))
 #define SCOPE_LINK_LOCAL 2
+#define LINK_LOCAL UINT64_C(0xfe80000000000000)
 #define TRANSIENT 0x10		/* flag in the second byte of a MGID */
 #define SIGNATURE_SA 0xa01bu	/* of MGIDs that we invent */
 #define SIGNATURE_IPV4 0x401bu
@@ -104,13 +105,20 @@ rate_of(const struct fabric_port *p)
 
 /* ---- Questions ---- */
 
+/* A port has the GID of the subnet's prefix and the link-local one (4.1.1): clients use either. */
+static bool
+is_prefix(const struct sa_ask *a, uint64_t prefix)
+{
+	return prefix == a->env->conf(a->env->arg)->prefix || prefix == LINK_LOCAL;
+}
+
 static bool
 member_fits(const struct sa_ask *a, const struct sa_join *j)
 {
 	const struct sa_member *want = a->want;
 
 	return (!sa_asks(a, SA_MEMBER_JOIN_STATE) || want->join_state == j->state) &&
-		(!sa_asks(a, SA_MEMBER_PROXY_JOIN) || want->proxy_join == j->proxy);
+		(!sa_asks(a, SA_MEMBER_PROXY_JOIN) || want->proxy_join == (j->by != 0));
 }
 
 static bool
@@ -123,7 +131,7 @@ offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j
 	if (a->trusted) {
 		r.port_gid = j->gid;
 		r.join_state = j->state;
-		r.proxy_join = j->proxy;
+		r.proxy_join = j->by != 0;
 	}
 	return sa_offer(a, &r);
 }
@@ -172,7 +180,7 @@ tell_group(struct sa_ask *a, const struct sa_group *g)
 		return true;
 	if (sa_asks(a, SA_MEMBER_PORT_GID)) {
 		j = sa_group_join_of(g, want->port_gid.guid);
-		return !j || !sa_gid_equal(&j->gid, &want->port_gid) || offer_member(a, g, j);
+		return !j || !is_prefix(a, want->port_gid.prefix) || offer_member(a, g, j);
 	}
 	if (!a->trusted && !(a->h.mask & OF_MEMBERS))
 		return sa_offer(a, &g->r);
@@ -191,13 +199,12 @@ tell_members(struct sa_ask *a)
 			tell_group(a, g);
 		return;
 	}
-	for (unsigned i = SA_MLID_FIRST + (unsigned)(a->at >> 32);
-	     i < sa_groups_end(a->groups); i++) {
+	for (uint32_t i = (uint32_t)(a->at >> 32); i < sa_groups_slots(a->groups); i++) {
 		if (sa_pause(a)) {
-			a->at = (uint64_t)(i - SA_MLID_FIRST) << 32;
+			a->at = (uint64_t)i << 32;
 			return;
 		}
-		g = sa_groups_at(a->groups, i);
+		g = sa_groups_slot(a->groups, i);
 		if (g && !tell_group(a, g))
 			return;
 		a->at = 0;
@@ -213,7 +220,7 @@ port_of(const struct sa_ask *a, const struct sa_member *want)
 	uint32_t port = sa_port_by_guid(a, want->port_gid.guid);
 
 	if (port == FABRIC_NONE || !sa_base_lid(a, port) ||
-	    want->port_gid.prefix != a->env->conf(a->env->arg)->prefix)
+	    !is_prefix(a, want->port_gid.prefix))
 		return FABRIC_NONE;
 	return port;
 }
@@ -224,7 +231,7 @@ may_change(const struct sa_ask *a, const struct sa_join *j, const struct sa_memb
 {
 	uint32_t asker = sa_asker(a);
 
-	return !j || j->proxy ? asker != FABRIC_NONE :
+	return !j || j->by ? asker != FABRIC_NONE :
 		asker != FABRIC_NONE && asker == sa_port_by_guid(a, want->port_gid.guid);
 }
 
@@ -298,7 +305,7 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 	};
 	uint8_t chosen[3];
 
-	if (!(want->join_state & SA_JOIN_FULL))
+	if (!(want->join_state & (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)))
 		return SA_STATUS_INVALID;
 	if ((a->h.mask & NEEDED_TO_CREATE) != NEEDED_TO_CREATE)
 		return SA_STATUS_INSUFFICIENT;
@@ -321,15 +328,32 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 	return 0;
 }
 
-static struct sa_group *
-create(struct sa_ask *a, const struct sa_member *want, uint32_t port)
+/* Has the port that asks left as many members, or groups if it makes one, as it may? */
+static bool
+is_too_much(const struct sa_ask *a, uint32_t asker, bool makes)
 {
+	const struct sa_use *u = sa_groups_use(a->groups, a->f->ports[asker].guid);
+
+	if (makes && sa_groups_len(a->groups) >= SA_GROUPS_MAX)
+		return true;
+	return u && (u->joined >= SA_JOINS_PER_PORT || (makes && u->made >= SA_GROUPS_PER_PORT));
+}
+
+static struct sa_group *
+create(struct sa_ask *a, const struct sa_member *want, uint32_t port, uint32_t asker)
+{
+	const struct config_subnet *conf = a->env->conf(a->env->arg);
+	const struct sa_mlid_rules rules = {
+		.mlids = mlids(a), .share = conf->multicast.share_mlids,
+		.solicited = conf->multicast.share_solicited,
+	};
 	struct sa_group *g = NULL;
 	struct sa_member r;
 
 	a->status = design(a, want, port, &r);
 	if (!a->status) {
-		g = sa_groups_add(a->groups, &r, false, mlids(a));
+		if (!is_too_much(a, asker, true))
+			g = sa_groups_add(a->groups, &r, a->f->ports[asker].guid, &rules);
 		a->status = g ? 0 : SA_STATUS_NO_RESOURCES;
 	}
 	if (g)
@@ -373,17 +397,21 @@ join(struct sa_ask *a)
 	}
 	g = sa_groups_find(a->groups, &want->mgid);
 	if (!g) {
-		g = create(a, want, port);
+		g = create(a, want, port, asker);
 		if (!g)
 			return;
 	} else if (!suits(a, want, g, port) ||
 		   !may_change(a, sa_group_join_of(g, want->port_gid.guid), want)) {
 		a->status = SA_STATUS_INVALID;
 		return;
+	} else if (!sa_group_join_of(g, want->port_gid.guid) && is_too_much(a, asker, false)) {
+		a->status = SA_STATUS_NO_RESOURCES;
+		return;
 	}
-	state = sa_groups_join(a->groups, g, &want->port_gid, want->join_state, port != asker);
+	state = sa_groups_join(a->groups, g, &want->port_gid, want->join_state,
+			       port == asker ? 0 : a->f->ports[asker].guid);
 	j = sa_group_join_of(g, want->port_gid.guid);
-	tell_outcome(a, &g->r, want, state, j->proxy);
+	tell_outcome(a, &g->r, want, state, j->by != 0);
 	a->env->groups_changed(a->env->arg, g->r.mlid);
 }
 
@@ -407,7 +435,7 @@ leave(struct sa_ask *a)
 		return;
 	}
 	shared = g->r;
-	proxy = j->proxy;
+	proxy = j->by != 0;
 	left = sa_groups_leave(a->groups, g, want->port_gid.guid, want->join_state, &gone);
 	if (gone)
 		sa_informs_tell_gid(a->kept->informs, TRAP_GROUP_DELETED, &shared.mgid);
@@ -431,5 +459,5 @@ sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf)
 		.life = (uint8_t)conf->subnet_timeout, .scope = SCOPE_LINK_LOCAL,
 	};
 
-	sa_groups_add(g, &r, true, 1);
+	sa_groups_add_permanent(g, &r);
 }

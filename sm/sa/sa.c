@@ -26,6 +26,7 @@ struct sa {
 	struct loop_timer *turn;	/* for the next slice of what is open */
 	struct sa_kept kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
+	struct sa_absent *absent;	/* and their members whose ports are gone */
 };
 
 /* Room for the struct of any record. */
@@ -337,6 +338,7 @@ void
 sa_settled(struct sa *sa)
 {
 	sa_informs_settled(sa->kept.informs);
+	sa_absent_settled(sa->absent);
 }
 
 /* ---- Life ---- */
@@ -353,6 +355,7 @@ sa_new(const struct sa_env *env)
 	sa->groups = sa_groups_new(env->store, env->conf(env->arg)->name);
 	sa_member_broadcast(sa->groups, env->conf(env->arg));
 	sa_groups_load(sa->groups);
+	sa->absent = sa_absent_new(&sa->kept, sa->groups);
 	return sa;
 }
 
@@ -364,6 +367,7 @@ sa_free(struct sa *sa)
 	list_each(it, &sa->open)
 		close_question(sa, list_entry(it, struct question, link));
 	loop_timer_free(sa->turn);
+	sa_absent_free(sa->absent);
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);
 	mem_free(sa);

@@ -44,6 +44,9 @@
 #define SA_SERVICES_PER_PORT 1024	/* and registered by one port */
 #define SA_INFORMS_MAX 65536	/* subscriptions in all, */
 #define SA_INFORMS_PER_PORT 64	/* and of one port */
+#define SA_GROUPS_MAX 262144	/* multicast groups in all, */
+#define SA_GROUPS_PER_PORT 4096	/* and made by one port */
+#define SA_JOINS_PER_PORT 4096	/* members that one port joined, itself or others */
 
 struct sa;
 struct sa_groups;
@@ -66,6 +69,8 @@ struct sa_env {
 	void (*groups_changed)(void *arg, uint16_t mlid);
 	/* So have the alias GUIDs of the port with this GUID: see sa_guids(). */
 	void (*guids_changed)(void *arg, uint64_t port_guid);
+	/* What this port left is forgotten: when it is back it must be asked to register again. */
+	void (*port_forgotten)(void *arg, uint64_t port_guid);
 	void *arg;			/* handed to all */
 };
 
@@ -109,7 +114,8 @@ sa_request(struct sa *sa, const struct port_mad *m);
 void
 sa_tell(struct sa *sa, const struct notice *n);
 /* The published plan is programmed: what came into service or went out of it since the last time
- * (traps 64 and 65) is told; nothing the first time. */
+ * (traps 64 and 65) is told; nothing the first time. Members of multicast groups whose ports are
+ * not in it are forgotten after multicast.forget_after. */
 void
 sa_settled(struct sa *sa);
 /* The GUID of the port that this is an alias of, or else the GUID itself. */

@@ -30,11 +30,13 @@ status(void *subnet, struct subnet_status *st)
 }
 
 static bool
-multicast(void *subnet, unsigned mlid, struct multicast_row *row)
+multicast(void *subnet, unsigned from, struct multicast_row *row)
 {
 	(void)subnet;
-	*row = (struct multicast_row){ .mlid = (uint16_t)mlid, .members = 2 };
-	return mlid >= 0xc000 && mlid < 0xc400;
+	*row = (struct multicast_row){
+		.mlid = (uint16_t)(0xc000 + from), .slot = from, .members = 2,
+	};
+	return from < 0x400;
 }
 
 static const struct plan *

@@ -19,3 +19,6 @@ test_sa_member_extra := -lcmocka
 unit_tests += test_sa_queue
 test_sa_queue_libs := $(core_bed_libs)
 test_sa_queue_extra := -lcmocka
+unit_tests += test_sa_group
+test_sa_group_libs := $(core_bed_libs)
+test_sa_group_extra := -lcmocka

@@ -52,21 +52,30 @@ sa_bed_state(void *arg, bool up, const char *why)
 	(void)why;
 }
 
-/* `client` is the name of a host. */
+/* `client` is the name of a host; `o` is the model's, NULL: defaults. */
 static inline void
-sa_bed_up(struct sa_bed *b, const char *fabric, const char *client)
+sa_bed_up_options(struct sa_bed *b, const char *fabric, const char *client,
+		  const struct model_options *o)
 {
+	struct bed *bed = bed_new_options(fabric, 1, o);
 	struct port_events ev = { .receive = sa_bed_receive, .state = sa_bed_state, .arg = b };
 	struct error e;
 
 	*b = (struct sa_bed){ .version = SA_CLASS_VERSION };
-	b->sm = bed_up(fabric, 1);
+	b->sm = bed_sm(bed, bed_next(bed, IBNET_CA, 0), 1);
+	bed_start(b->sm);
 	assert_int_equal(bed_run(b->sm, SEC(10)), 1);
 	assert_true(bed_quiet(b->sm, SEC(10)));
 	b->node = bed_node(b->sm->bed, client);
 	assert_int_equal(direct_open(&b->port, b->sm->bed->m, b->node, 1, &ev, &e), 0);
 	bed_wait(b->sm->bed, MSEC(10));
 	assert_true(bed_quiet(b->sm, SEC(10)));
+}
+
+static inline void
+sa_bed_up(struct sa_bed *b, const char *fabric, const char *client)
+{
+	sa_bed_up_options(b, fabric, client, NULL);
 }
 
 static inline void

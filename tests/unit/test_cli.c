@@ -95,7 +95,7 @@ test_cli(void **state)
 	weft_says("show routes --dump", 0, " valid lids dumped \n", "");
 	weft_says("help route", 0, "usage: weft route FILE", "");
 	weft_says("show multicast", 0, "0xc000  ff12401bffff000000000000ffffffff        3 "
-		  "        5  0xffff  0x00000b1b  2048  10.0", "");
+		  "        5      no  0xffff  0x00000b1b  2048  10.0", "");
 	weft_says("show engines", 0, "minhop", "");
 	weft_says("show events", 0, "now master", "");
 	weft_says("show topology -o dot", 0, "graph fabric {", "");

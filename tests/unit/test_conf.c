@@ -183,6 +183,8 @@ static const struct range {
 	{ "local_phy_errors", "0", "15", "-1", "16" },
 	{ "overrun_errors", "0", "15", "-1", "16" },
 	{ "sm_sl", "0", "15", "-1", "16" },
+	{ "multicast.forget_after", "1ms", "24h", "999us", "86401s" },
+	{ "multicast.forget_after", "0", "0s", "-1", "25h" },
 };
 
 static bool
@@ -533,6 +535,7 @@ static const char full[] =
 	"    local_phy_errors: 13\n"
 	"    overrun_errors: 12\n"
 	"    sm_sl: 11\n"
+	"    multicast: {share_mlids: no, share_solicited: yes, forget_after: 0}\n"
 	"    client_reregister: no\n"
 	"    refuse_if_master: yes\n"
 	"  - {name: b, port: 0xab}\n";
@@ -577,6 +580,9 @@ check_full_subnet(const struct config_subnet *s)
 	assert_int_equal(s->local_phy_errors, 13);
 	assert_int_equal(s->overrun_errors, 12);
 	assert_int_equal(s->sm_sl, 11);
+	assert_false(s->multicast.share_mlids);
+	assert_true(s->multicast.share_solicited);
+	assert_true(s->multicast.forget_after == 0);
 	assert_false(s->client_reregister);
 	assert_true(s->refuse_if_master);
 }
