@@ -159,7 +159,7 @@ tell_joins(struct sa_ask *a, const struct sa_group *g)
 		left = g->len;
 	for (; left; left--) {
 		if (sa_pause(a)) {
-			a->at = (uint64_t)(g->r.mlid - SA_MLID_FIRST) << 32 | left;
+			a->at = (uint64_t)g->slot << 32 | left;
 			return false;
 		}
 		if (!a->trusted && member_fits(a, &g->joins[left - 1]))
