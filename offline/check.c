@@ -85,7 +85,7 @@ take_row(struct check *c, const struct lfts_switch *s, uint32_t sw)
 
 	plan_row_unref(c->rows[sw]);
 	c->rows[sw] = row;
-	memcpy(row->port, s->ports, s->len < row->len ? s->len : row->len);
+	memcpy(plan_row_entries(row), s->ports, s->len < row->len ? s->len : row->len);
 }
 
 static void

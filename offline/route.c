@@ -110,6 +110,7 @@ write_tables(const struct route *r, struct error *e)
 	struct lfts_owners *owners;
 	struct buf b = { 0 };
 	struct ibnet *net;
+	uint8_t *room;
 	int rc = 0;
 
 	if (!f)
@@ -118,8 +119,9 @@ write_tables(const struct route *r, struct error *e)
 				  "report");
 	net = plan_to_ibnet(r->plan);
 	owners = lfts_owners_new(net);
+	room = mem_alloc(r->plan->lids->top + 1u);
 	for (uint32_t sw = 0; sw < r->fabric->nswitches && !rc; sw++) {
-		struct lfts_switch s = plan_to_lfts(r->plan, sw);
+		struct lfts_switch s = plan_to_lfts(r->plan, sw, room);
 
 		lfts_write_switch(&b, &s, owners);
 		if (fwrite(b.data, 1, b.len, f) != b.len)
@@ -128,6 +130,7 @@ write_tables(const struct route *r, struct error *e)
 	}
 	if (fclose(f) && !rc)
 		rc = write_error(path, e);
+	mem_free(room);
 	lfts_owners_free(owners);
 	ibnet_free(net);
 	buf_free(&b);

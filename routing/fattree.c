@@ -38,7 +38,7 @@ fill_rows(void *arg, unsigned thread, size_t first, size_t end)
 		if (ft->s.sw[v] == FABRIC_NONE)
 			continue;
 		row = plan_row_blank(ft->in->lids->top);
-		fattree_fill(ft, (uint32_t)v, row->port, &fl->work[thread]);
+		fattree_fill(ft, (uint32_t)v, plan_row_entries(row), &fl->work[thread]);
 		ft->rows[v] = row;
 	}
 }
@@ -86,7 +86,7 @@ prepare(struct fattree *ft, struct error *e)
 	return 0;
 }
 
-/* What has not changed is the previous plan's row itself. */
+/* What has not changed is the previous plan's row or block itself. */
 static void
 share_rows(const struct engine_input *in, struct engine_output *out)
 {
@@ -97,10 +97,8 @@ share_rows(const struct engine_input *in, struct engine_output *out)
 						 fabric_switch_node(in->fabric, sw)->guid);
 		uint32_t old = n == FABRIC_NONE ? FABRIC_NONE : prev->fabric->nodes[n].sw;
 
-		if (old == FABRIC_NONE || !plan_row_equal(prev->rows[old], out->rows[sw]))
-			continue;
-		plan_row_unref(out->rows[sw]);
-		out->rows[sw] = plan_row_ref(prev->rows[old]);
+		if (old != FABRIC_NONE && out->rows[sw])
+			out->rows[sw] = plan_row_settle(out->rows[sw], prev->rows[old]);
 	}
 }
 

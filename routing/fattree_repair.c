@@ -12,7 +12,7 @@
  *  - the table of a switch with such a cable is filled anew;
  *  - of other switches, entries of homes to which its own cost or a neighbour's changed. Which
  *    homes these are follows from the ends of the cables (tree_costs_changes());
- *  - all else is the previous plan's, by reference.
+ *  - all else, blocks of rows too, is the previous plan's, by reference.
  *
  * It gives up where the order of switches changes, or when so much does that a run from nothing is
  * as fast.
@@ -165,7 +165,7 @@ is_concerned(const struct repair *r, uint32_t v, uint32_t i)
 	return false;
 }
 
-/* New entries for one home; the row is copied when the first one differs. */
+/* New entries for one home; the row becomes another when the first one differs. */
 static void
 repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **row)
 {
@@ -174,7 +174,6 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
 	struct fattree_ways should = { 0 }, is;
 	struct fattree_choice choice;
-	struct plan_row *copy;
 
 	live.costs = r->live;
 	if (!ft->full)
@@ -187,14 +186,8 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 			uint8_t out = fattree_choose(&choice,
 						     n->number[lid] / ft->t->divider[v]);
 
-			if (out == (*row)->port[lid])
-				continue;
-			if ((*row)->refs > 1) {
-				copy = plan_row_copy(*row);
-				plan_row_unref(*row);
-				*row = copy;
-			}
-			(*row)->port[lid] = out;
+			if (out != plan_row_port(*row, lid))
+				plan_row_set(row, lid, out);
 		}
 }
 
@@ -214,12 +207,8 @@ refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, struct fattree_
 {
 	struct plan_row *row = plan_row_blank(ft->in->lids->top);
 
-	fattree_fill(ft, v, row->port, work);
-	ft->rows[v] = row;
-	if (!plan_row_equal(row, old))
-		return;
-	ft->rows[v] = plan_row_ref(old);
-	plan_row_unref(row);
+	fattree_fill(ft, v, plan_row_entries(row), work);
+	ft->rows[v] = plan_row_settle(row, old);
 }
 
 static void
@@ -245,6 +234,7 @@ repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 		for (uint32_t k = 0; k < r->nhomes; k++)
 			if (r->homes[k] != v && is_concerned(r, v, k))
 				repair_home(r, v, k, &ft->rows[v]);
+		ft->rows[v] = plan_row_settle(ft->rows[v], old);
 	}
 }
 

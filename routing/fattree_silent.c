@@ -53,7 +53,7 @@ forget(const struct fattree *ft, struct engine_output *out, const uint8_t *odd)
 	for (uint32_t sw = 0; sw < ft->in->fabric->nswitches; sw++)
 		for (uint32_t lid = 1; out->rows[sw] && lid <= ft->in->lids->top; lid++)
 			if (odd[lid])
-				out->rows[sw]->port[lid] = LFT_NO_PORT;
+				plan_row_set(&out->rows[sw], lid, LFT_NO_PORT);
 }
 
 void

@@ -105,6 +105,7 @@ fill_row(struct load *l, uint32_t sw)
 	const struct plan_lids *lids = l->in->lids;
 	const struct lfts_switch *block = l->block[sw];
 	struct plan_row *row = plan_row_new(lids->top);
+	uint8_t *port = plan_row_entries(row);
 
 	l->rows[sw] = row;
 	for (uint32_t lid = 1; lid <= lids->top; lid++) {
@@ -112,8 +113,8 @@ fill_row(struct load *l, uint32_t sw)
 
 		if (!from)
 			continue;
-		row->port[lid] = from < block->len ? block->ports[from] : LFT_NO_PORT;
-		if (row->port[lid] == LFT_NO_PORT && !l->hole[sw] && home != FABRIC_NONE &&
+		port[lid] = from < block->len ? block->ports[from] : LFT_NO_PORT;
+		if (port[lid] == LFT_NO_PORT && !l->hole[sw] && home != FABRIC_NONE &&
 		    l->part[home] == l->part[sw])
 			l->hole[sw] = lid;
 	}

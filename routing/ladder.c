@@ -86,7 +86,10 @@ ladder_rows(const struct ladder *l, struct plan_row *const *rows)
 		const struct plan_row *row = rows[l->order[at]];
 
 		if (row)
-			t[at] = (struct ladder_table){ row->port, row->len };
+			t[at] = (struct ladder_table){
+				.row = row, .whole = plan_row_whole(row), .len = row->len,
+				.pieces = !plan_row_is_whole(row),
+			};
 	}
 	return t;
 }
@@ -140,10 +143,19 @@ ladder_block_list(struct ladder_block *b, const struct plan_lids *lids, const ui
 }
 
 static void
-limit_row(uint8_t *restrict out, const uint8_t *restrict port, uint8_t none)
+limit(uint8_t *restrict out, const uint8_t *restrict port, uint8_t none, uint32_t len)
 {
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < len; i++)
 		out[i] = port[i] < none ? port[i] : none;
+}
+
+/* A row that has blocks elsewhere; LIDs from `first` on, which a block begins with. */
+static void
+read_pieces(const struct ladder_table *t, uint32_t first, uint8_t none, uint8_t *out)
+{
+	for (uint32_t i = 0; i < LANES; i += LFT_BLOCK_LEN)
+		limit(out + i, plan_row_block(t->row, (first + i) / LFT_BLOCK_LEN), none,
+		      LFT_BLOCK_LEN);
 }
 
 /* Entries of one switch; those that name no port of it become the port after its last. */
@@ -153,11 +165,17 @@ read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t non
 	uint32_t first = b->lid[0];
 
 	if (b->len == LANES && b->lid[LANES - 1] == first + LANES - 1 && first + LANES <= t->len) {
-		limit_row(out, t->port + first, none);
-		return;
+		if (!t->pieces) {
+			limit(out, t->whole + first, none, LANES);
+			return;
+		}
+		if (first % LFT_BLOCK_LEN == 0) {
+			read_pieces(t, first, none, out);
+			return;
+		}
 	}
 	for (uint32_t i = 0; i < b->len; i++) {
-		uint8_t port = b->lid[i] < t->len ? t->port[b->lid[i]] : LFT_NO_PORT;
+		uint8_t port = plan_row_port(t->row, b->lid[i]);
 
 		out[i] = port < none ? port : none;
 	}
@@ -169,7 +187,7 @@ call_row(const struct ladder *l, const struct ladder_table *rows, uint32_t at, u
 {
 	if (at < l->n && lid + LANES <= rows[at].len)
 		for (uint32_t i = 0; i < LANES + 64; i += 64)
-			__builtin_prefetch(rows[at].port + lid + i);
+			__builtin_prefetch(rows[at].whole + lid + i);
 }
 
 static void
@@ -364,7 +382,7 @@ ladder_unites(const struct ladder *l, const struct ladder_table *one,
 		call_row(l, one, at + AHEAD, b->lid[0]);
 		read_used(&one[at], b, none, b->out[0]);
 		bad |= unite(to, b->out[0], b->state, mine);
-		if (other[at].port != one[at].port) {
+		if (other[at].row != one[at].row) {
 			call_row(l, other, at + AHEAD, b->lid[0]);
 			read_used(&other[at], b, none, b->out[0]);
 			bad |= unite(to, b->out[0], b->state, mine);

@@ -31,8 +31,10 @@ struct ladder {
 
 /* Tables as the sweeps read them. */
 struct ladder_table {
-	const uint8_t *port;	/* a row's entries; NULL: there is none */
-	uint32_t len;		/* their number */
+	const struct plan_row *row;	/* the row; NULL: there is none */
+	const uint8_t *whole;		/* plan_row_whole() of it */
+	uint32_t len;			/* entries, 0 without a row */
+	bool pieces;			/* some blocks of it are elsewhere */
 };
 
 /* Some LIDs, and what is found of them. One thread's. */

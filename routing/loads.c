@@ -100,8 +100,8 @@ count_entries(void *arg, unsigned thread, size_t first, size_t end)
 	for (size_t sw = first; sw < end; sw++) {
 		const struct stop *s = &t->q->stops[sw];
 
-		for (uint32_t lid = 1; lid <= l->top && lid < s->len; lid++) {
-			uint8_t out = s->port[lid];
+		for (uint32_t lid = 1; lid <= l->top; lid++) {
+			uint8_t out = plan_row_port(s->row, lid);
 			uint32_t e = out <= s->nports ? s->edge_at[out] : FABRIC_NONE;
 
 			if (e != FABRIC_NONE && l->dest[lid].port != FABRIC_NONE)

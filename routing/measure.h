@@ -16,9 +16,8 @@ struct host {
 
 /* A switch as paths are followed through it. */
 struct stop {
-	const uint8_t *port;		/* its table */
+	const struct plan_row *row;	/* its table; NULL */
 	const uint32_t *edge_at;	/* by port number: edge that leaves there */
-	uint32_t len;			/* of the table */
 	uint8_t nports;			/* its ports */
 };
 
@@ -65,7 +64,7 @@ static inline uint32_t
 measure_edge(const struct quality *q, uint32_t sw, const struct host *to)
 {
 	const struct stop *s = &q->stops[sw];
-	uint8_t out = to->lid < s->len ? s->port[to->lid] : LFT_NO_PORT;
+	uint8_t out = plan_row_port(s->row, to->lid);
 
 	return sw == to->sw || out > s->nports ? FABRIC_NONE : s->edge_at[out];
 }

@@ -346,7 +346,7 @@ place_flush(const struct balance *b, struct stream *s)
 	uint32_t n = b->f->nswitches;
 
 	for (uint32_t sw = 0; sw < n; sw++) {
-		uint8_t *port = b->rows[sw] ? b->rows[sw]->port : NULL;
+		uint8_t *port = b->rows[sw] ? plan_row_entries(b->rows[sw]) : NULL;
 
 		for (unsigned i = 0; port && i < s->ncolumns; i++)
 			port[s->column_lid[i]] = s->columns[(size_t)i * n + sw];

@@ -192,11 +192,10 @@ list_stops(struct quality *q)
 	q->stops = mem_array(f->nswitches, sizeof(*q->stops));
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		const struct fabric_node *n = fabric_switch_node(f, sw);
-		const struct plan_row *row = q->in->rows[sw];
 
 		q->stops[sw] = (struct stop){
-			.port = row ? row->port : NULL, .len = row ? row->len : 0,
-			.edge_at = &q->channels.edge_at[n->first_port], .nports = n->nports,
+			.row = q->in->rows[sw], .edge_at = &q->channels.edge_at[n->first_port],
+			.nports = n->nports,
 		};
 	}
 }

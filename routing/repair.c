@@ -6,15 +6,14 @@
 #include "sm/base/parallel.h"
 
 /*
- * From tables whose proof is an order of switches (ladder.h) to others, by what differs. Rows that
- * two plans share are equal without a look. A new entry, or one whose port leads elsewhere now,
- * must arrive, and no way may turn up at it: neither behind it nor, if it leads up where the old
- * one did not, before it. All else goes by entries of old until it meets a new one. So if all new
- * ones are as long as those they replace, so are all ways; the ways to other LIDs are counted anew,
- * a block of them at once.
+ * From tables whose proof is an order of switches (ladder.h) to others, by what differs. Rows and
+ * blocks that two plans share are equal without a look. A new entry, or one whose port leads
+ * elsewhere now, must arrive, and no way may turn up at it: neither behind it nor, if it leads up
+ * where the old one did not, before it. All else goes by entries of old until it meets a new one.
+ * So if all new ones are as long as those they replace, so are all ways; the ways to other LIDs are
+ * counted anew, a block of them at once.
  */
 #define LONGEST 127u	/* switches, as in ladder.c */
-#define STRETCH 512u	/* entries that are compared at a time */
 
 struct repair {
 	const struct plan_lids *lids;		/* of both tables */
@@ -39,9 +38,7 @@ typedef bool (*entry_fn)(const struct repair *r, struct finder *t, uint32_t plac
 static uint8_t
 entry(const struct ladder_table *rows, uint32_t place, uint32_t lid)
 {
-	const struct ladder_table *t = &rows[place - LADDER_FIRST];
-
-	return lid < t->len ? t->port[lid] : LFT_NO_PORT;
+	return plan_row_port(rows[place - LADDER_FIRST].row, lid);
 }
 
 static uint16_t
@@ -161,12 +158,12 @@ try_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid
 		t->failed = true;
 }
 
-/* Rows are compared from end to end, and most of them is equal. */
-static bool
-same_stretch(const struct ladder_table *a, const struct ladder_table *b, uint32_t lid)
+/* The next block that is to be looked at. */
+static uint32_t
+next_block(const struct plan_row *mine, const struct plan_row *old, const bool *moved,
+	   uint32_t block)
 {
-	return lid % STRETCH == 0 && lid + STRETCH <= a->len && lid + STRETCH <= b->len &&
-		memcmp(a->port + lid, b->port + lid, STRETCH) == 0;
+	return mine && old && !moved ? plan_row_differs(mine, old, block) : block;
 }
 
 /* Entries of one switch that differ from the proved ones, or whose port moved. */
@@ -174,18 +171,18 @@ static void
 each_entry(const struct repair *r, struct finder *t, uint32_t place,
 	   const struct ladder_table *rows, const bool *moved, entry_fn fn)
 {
-	const struct ladder_table *mine = &rows[place - LADDER_FIRST];
-	const struct ladder_table *old = &r->proved[place - LADDER_FIRST];
+	const struct plan_row *mine = rows[place - LADDER_FIRST].row;
+	const struct plan_row *old = r->proved[place - LADDER_FIRST].row;
 
-	if (mine->port == old->port && !moved)
+	if (mine == old && !moved)
 		return;
 	for (uint32_t lid = 0; lid <= r->lids->top && !t->failed; lid++) {
 		uint8_t out;
 
-		if (!moved && same_stretch(mine, old, lid)) {
-			lid += STRETCH - 1;
-			continue;
-		}
+		if (lid % LFT_BLOCK_LEN == 0)
+			lid = next_block(mine, old, moved, lid / LFT_BLOCK_LEN) * LFT_BLOCK_LEN;
+		if (lid > r->lids->top)
+			return;
 		out = entry(rows, place, lid);
 		if (out != entry(r->proved, place, lid) || (moved && moved[out]))
 			try_entry(r, t, place, lid, rows, fn);

@@ -56,11 +56,10 @@ read_column(const struct checker *c, struct scratch *s, uint32_t lid)
 		s->block = first;
 		for (uint32_t sw = 0; sw < n; sw++) {
 			const struct plan_row *row = c->in->rows[sw];
-			uint32_t len = row && row->len > first ? row->len - first : 0;
 			uint8_t *column = &s->columns[sw];
 
 			for (uint32_t i = 0; i < CHECKER_BLOCK; i++, column += n)
-				*column = i < len ? row->port[first + i] : LFT_NO_PORT;
+				*column = plan_row_port(row, first + i);
 		}
 	}
 	return &s->columns[(size_t)(lid - first) * n];

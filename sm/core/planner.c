@@ -77,17 +77,15 @@ fixed_rows(const struct plan *plan, const struct plan *shadow)
 	return fixed;
 }
 
-/* Of equal rows one is kept, so that what has not changed is known by its address. */
+/* Of equal rows and blocks one is kept, so that what has not changed is known by its address. */
 static void
 share_rows(struct plan_job *j)
 {
 	for (uint32_t sw = 0; j->shadow && sw < j->plan->fabric->nswitches; sw++) {
 		struct plan_row **new = &j->plan->rows[sw], *old = j->shadow->rows[sw];
 
-		if (*new == old || !plan_row_equal(*new, old))
-			continue;
-		plan_row_unref(*new);
-		*new = plan_row_ref(old);
+		if (*new)
+			*new = plan_row_settle(*new, old);
 	}
 }
 
@@ -125,6 +123,23 @@ find_gone(const struct plan_job *j)
 	return gone;
 }
 
+static uint32_t
+next_change(const struct plan_row *new, const struct plan_row *old, uint32_t block)
+{
+	return old ? plan_row_differs(new, old, block) : block;
+}
+
+static void
+count_block(struct plan_job *j, const struct plan_row *new, const struct plan_row *old,
+	    uint32_t block)
+{
+	uint64_t before = j->entries;
+
+	for (uint32_t i = block * LFT_BLOCK_LEN; i < (block + 1) * LFT_BLOCK_LEN; i++)
+		j->entries += plan_row_port(new, i) != plan_row_port(old, i);
+	j->blocks += j->entries != before || !old;
+}
+
 static void
 count_changes(struct plan_job *j)
 {
@@ -137,16 +152,9 @@ count_changes(struct plan_job *j)
 		if (!new || new == old || j->plan->fixed[sw] || gone[sw])
 			continue;
 		j->switches++;
-		for (uint32_t at = 0; at < new->len; at += LFT_BLOCK_LEN) {
-			uint64_t before = j->entries;
-
-			if (old && at < old->len &&
-			    !memcmp(old->port + at, new->port + at, LFT_BLOCK_LEN))
-				continue;
-			for (uint32_t i = at; i < at + LFT_BLOCK_LEN; i++)
-				j->entries += new->port[i] != plan_row_port(old, i);
-			j->blocks += j->entries != before || !old;
-		}
+		for (uint32_t b = next_change(new, old, 0); b < plan_row_blocks(new);
+		     b = next_change(new, old, b + 1))
+			count_block(j, new, old, b);
 	}
 	mem_free(gone);
 }

@@ -37,13 +37,11 @@ push_table_is_staged(const struct subnet *s, const struct device *d)
 	return row_goal(s, d) != NULL;
 }
 
-static bool
-block_differs(const struct device *d, const struct plan_row *goal, uint32_t block)
+/* The next block that the switch is not known to hold. */
+static uint32_t
+next_block(const struct device *d, const struct plan_row *goal)
 {
-	uint32_t at = block * LFT_BLOCK_LEN;
-
-	return !d->lft_trusted || !d->lft || at >= d->lft->len ||
-	       memcmp(d->lft->port + at, goal->port + at, LFT_BLOCK_LEN);
+	return d->lft_trusted && d->lft ? plan_row_differs(d->lft, goal, d->lft_next) : d->lft_next;
 }
 
 static void
@@ -51,8 +49,8 @@ count_entries(struct subnet *s, const struct device *d, const struct plan_row *g
 {
 	s->push.blocks++;
 	for (uint32_t i = block * LFT_BLOCK_LEN; i < (block + 1) * LFT_BLOCK_LEN; i++)
-		s->push.entries += goal->port[i] != (d->lft_trusted ? plan_row_port(d->lft, i) :
-						     LFT_NO_PORT);
+		s->push.entries += plan_row_port(goal, i) !=
+				   (d->lft_trusted ? plan_row_port(d->lft, i) : LFT_NO_PORT);
 }
 
 bool
@@ -60,20 +58,21 @@ push_table_next(struct subnet *s, struct device *d, struct transact_request *r)
 {
 	struct plan_row *goal = row_goal(s, d);
 
-	while (goal && d->lft_pending && d->lft_next < goal->len / LFT_BLOCK_LEN) {
-		uint32_t block = d->lft_next++;
+	uint32_t block;
 
-		if (!block_differs(d, goal, block))
-			continue;
-		count_entries(s, d, goal, block);
-		r->method = MAD_SET;
-		r->attr_id = ATTR_LINEAR_FDB;
-		r->attr_mod = block;
-		memcpy(r->data, goal->port + block * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
-		d->lft_inflight++;
-		return true;
-	}
-	return false;
+	if (!goal || !d->lft_pending || d->lft_next >= plan_row_blocks(goal))
+		return false;
+	block = next_block(d, goal);
+	d->lft_next = block + 1;
+	if (block >= plan_row_blocks(goal))
+		return false;
+	count_entries(s, d, goal, block);
+	r->method = MAD_SET;
+	r->attr_id = ATTR_LINEAR_FDB;
+	r->attr_mod = block;
+	memcpy(r->data, plan_row_block(goal, block), LFT_BLOCK_LEN);
+	d->lft_inflight++;
+	return true;
 }
 
 /* All blocks of the row are out and answered: the switch holds it. */
@@ -83,7 +82,7 @@ push_table_settled(struct subnet *s, struct device *d)
 	struct plan_row *goal = row_goal(s, d);
 
 	if (!goal || !d->lft_pending || d->lft_inflight ||
-	    d->lft_next < goal->len / LFT_BLOCK_LEN)
+	    d->lft_next < plan_row_blocks(goal))
 		return;
 	d->lft_pending = false;
 	if (d->lft_failed) {
@@ -137,7 +136,7 @@ push_verify_tables(struct subnet *s)
 bool
 push_read_next(struct device *d, struct transact_request *r)
 {
-	if (!d->lft_read || d->lft_next >= d->lft_read->len / LFT_BLOCK_LEN)
+	if (!d->lft_read || d->lft_next >= plan_row_blocks(d->lft_read))
 		return false;
 	r->method = MAD_GET;
 	r->attr_id = ATTR_LINEAR_FDB;
@@ -149,7 +148,7 @@ push_read_next(struct device *d, struct transact_request *r)
 void
 push_read_settled(struct device *d)
 {
-	if (!d->lft_read || d->lft_inflight || d->lft_next < d->lft_read->len / LFT_BLOCK_LEN)
+	if (!d->lft_read || d->lft_inflight || d->lft_next < plan_row_blocks(d->lft_read))
 		return;
 	if (!d->lft_failed) {
 		plan_row_unref(d->lft);
@@ -169,7 +168,7 @@ table_kept(const struct subnet *s, const struct device *d, const struct transact
 	uint32_t at = res->attr_mod * LFT_BLOCK_LEN, top = s->push.plan->lids->top;
 	size_t len = top < at ? 0 : top - at + 1 < LFT_BLOCK_LEN ? top - at + 1 : LFT_BLOCK_LEN;
 
-	return goal && memcmp(goal->port + at, res->data, len);
+	return goal && memcmp(plan_row_block(goal, res->attr_mod), res->data, len);
 }
 
 void
@@ -180,8 +179,8 @@ push_table_answer(struct subnet *s, struct device *d, const struct transact_resu
 		d->lft_failed = true;
 	} else if (res->method == MAD_GET) {
 		if (d->lft_read)
-			memcpy(d->lft_read->port + res->attr_mod * LFT_BLOCK_LEN, res->data,
-			       LFT_BLOCK_LEN);
+			memcpy(plan_row_entries(d->lft_read) + res->attr_mod * LFT_BLOCK_LEN,
+			       res->data, LFT_BLOCK_LEN);
 	} else if (table_kept(s, d, res)) {
 		d->lft_failed = true;
 		s->push.failed_tables++;

@@ -76,15 +76,6 @@ stages_new(uint32_t nswitches, unsigned len)
 	return st;
 }
 
-static struct plan_row *
-row_copy(const struct plan_row *row, uint16_t top)
-{
-	struct plan_row *copy = plan_row_new(top);
-
-	memcpy(copy->port, row->port, row->len < copy->len ? row->len : copy->len);
-	return copy;
-}
-
 /*
  * Changes.
  */
@@ -149,13 +140,14 @@ next_change(const struct transition *t, uint32_t sw, uint32_t lid)
 {
 	const struct plan_row *old = t->old[sw], *new = t->new[sw];
 
-	for (; lid <= t->last; lid++) {
-		if (lid % LFT_BLOCK_LEN == 0)
-			while (lid + LFT_BLOCK_LEN <= old->len && lid + LFT_BLOCK_LEN <= new->len &&
-			       !memcmp(old->port + lid, new->port + lid, LFT_BLOCK_LEN))
-				lid += LFT_BLOCK_LEN;
-		if (lid <= t->last && plan_row_port(old, lid) != plan_row_port(new, lid))
-			return lid;
+	while (lid <= t->last) {
+		uint32_t block = plan_row_differs(old, new, lid / LFT_BLOCK_LEN);
+
+		if (block != lid / LFT_BLOCK_LEN)
+			lid = block * LFT_BLOCK_LEN;
+		for (; lid <= t->last && lid / LFT_BLOCK_LEN == block; lid++)
+			if (plan_row_port(old, lid) != plan_row_port(new, lid))
+				return lid;
 	}
 	return lid;
 }
@@ -218,8 +210,8 @@ drop(struct transition *t, uint32_t sw, uint32_t lid)
 	if (plan_row_port(t->old[sw], lid) == plan_row_port(t->new[sw], lid))
 		return;
 	if (!*row)
-		*row = row_copy(t->old[sw], t->last);
-	(*row)->port[lid] = LFT_NO_PORT;
+		*row = plan_row_resized(t->old[sw], t->last);
+	plan_row_set(row, lid, LFT_NO_PORT);
 }
 
 /* Nobody has the LID any more. */
@@ -398,8 +390,8 @@ come_first(const struct transition *t, struct plan_row *const *now, struct plan_
 		if (fate[sw] != LOST || plan_row_port(now[sw], lid) == out)
 			continue;
 		if (!first[sw])
-			first[sw] = row_copy(now[sw], t->top);
-		first[sw]->port[lid] = out;
+			first[sw] = plan_row_resized(now[sw], t->top);
+		plan_row_set(&first[sw], lid, out);
 	}
 }
 
@@ -508,9 +500,12 @@ fill_stages(struct transition *t)
 {
 	struct plan_stages *st = t->j->stages;
 
-	for (uint32_t i = 0; i < t->nchanged; i++)
+	for (uint32_t i = 0; i < t->nchanged; i++) {
+		uint32_t sw = t->changed[i];
+
 		for (unsigned k = 0; k < st->len; k++)
-			st->rows[k][t->changed[i]] = row_copy(t->old[t->changed[i]], t->top);
+			st->rows[k][sw] = plan_row_resized(t->old[sw], t->top);
+	}
 }
 
 /* The sets into which one LID's changed entries come: `set` by level. */
@@ -523,7 +518,7 @@ stage_lid(struct transition *t, uint32_t lid, const uint8_t *level, const uint8_
 		uint32_t sw = t->changed[i];
 
 		for (unsigned k = set[level[sw]]; k < st->len; k++)
-			st->rows[k][sw]->port[lid] = plan_row_port(t->new[sw], lid);
+			plan_row_set(&st->rows[k][sw], lid, plan_row_port(t->new[sw], lid));
 	}
 }
 
@@ -595,11 +590,11 @@ drain(struct transition *t)
 	t->j->stages->drops = t->j->stages->drain = true;
 	for (uint32_t i = 0; i < t->nchanged; i++) {
 		uint32_t sw = t->changed[i];
-		struct plan_row *row = row_copy(t->old[sw], t->last);
+		struct plan_row *row = plan_row_resized(t->old[sw], t->last);
 
 		for (uint32_t lid = next_change(t, sw, 1); lid <= t->last;
 		     lid = next_change(t, sw, lid + 1))
-			row->port[lid] = LFT_NO_PORT;
+			plan_row_set(&row, lid, LFT_NO_PORT);
 		t->j->stages->rows[0][sw] = row;
 	}
 }
@@ -624,8 +619,8 @@ drop_gone(struct transition *t)
 			if (!is_gone(t, lid))
 				continue;
 			if (!rows[sw])
-				rows[sw] = row_copy(t->old[sw], t->last);
-			rows[sw]->port[lid] = LFT_NO_PORT;
+				rows[sw] = plan_row_resized(t->old[sw], t->last);
+			plan_row_set(&rows[sw], lid, LFT_NO_PORT);
 		}
 		if (rows[sw])
 			t->old[sw] = rows[sw];

@@ -24,60 +24,6 @@ unref(uint32_t *refs)
 	return __atomic_sub_fetch(refs, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
-struct plan_row *
-plan_row_blank(uint16_t top)
-{
-	uint32_t len = plan_row_len(top);
-	struct plan_row *r = mem_alloc(sizeof(*r) + len);
-
-	r->refs = 1;
-	r->len = len;
-	return r;
-}
-
-struct plan_row *
-plan_row_new(uint16_t top)
-{
-	struct plan_row *r = plan_row_blank(top);
-
-	memset(r->port, LFT_NO_PORT, r->len);
-	return r;
-}
-
-struct plan_row *
-plan_row_copy(const struct plan_row *r)
-{
-	struct plan_row *copy = mem_alloc(sizeof(*copy) + r->len);
-
-	copy->refs = 1;
-	copy->len = r->len;
-	memcpy(copy->port, r->port, r->len);
-	return copy;
-}
-
-struct plan_row *
-plan_row_ref(struct plan_row *r)
-{
-	if (r)
-		ref(&r->refs);
-	return r;
-}
-
-void
-plan_row_unref(struct plan_row *r)
-{
-	if (r && unref(&r->refs))
-		mem_free(r);
-}
-
-bool
-plan_row_equal(const struct plan_row *a, const struct plan_row *b)
-{
-	if (a == b)
-		return true;
-	return a && b && a->len == b->len && memcmp(a->port, b->port, a->len) == 0;
-}
-
 struct plan_lids *
 plan_lids_new(const struct fabric *f)
 {

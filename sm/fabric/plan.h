@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/fabric/fabric.h"
+#include "sm/fabric/plan_row.h"
 #include "sm/fabric/sls.h"
 
 /*
@@ -30,13 +31,6 @@ struct plan_lids {
 	uint16_t *base;			/* by fabric port index: base LID, 0 none */
 	uint8_t *lmc;			/* by fabric port index */
 	struct plan_dest *dest;		/* by LID, 0..top */
-};
-
-/* Section: one switch's linear forwarding table. */
-struct plan_row {
-	uint32_t refs;			/* atomic */
-	uint32_t len;			/* entries, a multiple of LFT_BLOCK_LEN above the top LID */
-	uint8_t port[];			/* by LID: out port, LFT_NO_PORT = drop */
 };
 
 #define PLAN_LANE_DROP 255
@@ -127,32 +121,6 @@ struct plan {
 	int64_t route_us;		/* time that routing took */
 	int64_t check_us;		/* time that the proof took */
 };
-
-/* Room in an LFT row for LIDs 0..top: whole blocks. */
-static inline uint32_t
-plan_row_len(uint16_t top)
-{
-	return ((uint32_t)top / LFT_BLOCK_LEN + 1) * LFT_BLOCK_LEN;
-}
-
-struct plan_row *
-plan_row_new(uint16_t top);		/* all LFT_NO_PORT */
-struct plan_row *
-plan_row_blank(uint16_t top);		/* for those who write all of its entries */
-struct plan_row *
-plan_row_copy(const struct plan_row *r);
-struct plan_row *
-plan_row_ref(struct plan_row *r);
-void
-plan_row_unref(struct plan_row *r);	/* NULL is allowed */
-bool
-plan_row_equal(const struct plan_row *a, const struct plan_row *b);
-/* Out port for a LID; LFT_NO_PORT behind the end or for a NULL row. */
-static inline uint8_t
-plan_row_port(const struct plan_row *r, uint32_t lid)
-{
-	return r && lid < r->len ? r->port[lid] : LFT_NO_PORT;
-}
 
 /* A LID section for a fabric: zeroed base[] and lmc[]; fill them, then plan_lids_index(). */
 struct plan_lids *

@@ -27,17 +27,21 @@ plan_to_ibnet(const struct plan *p)
 }
 
 struct lfts_switch
-plan_to_lfts(const struct plan *p, uint32_t sw)
+plan_to_lfts(const struct plan *p, uint32_t sw, uint8_t *room)
 {
 	const struct fabric_node *n = fabric_switch_node(p->fabric, sw);
-	struct plan_row *row = p->rows[sw];
+	const struct plan_row *row = p->rows[sw];
 	uint32_t len = p->lids->top + 1u;
 
+	if (row && row->len < len)
+		len = row->len;
+	if (row)
+		plan_row_read(row, room, len);
 	return (struct lfts_switch){
 		.guid = n->guid,
 		.desc = n->desc,
-		.ports = row ? row->port : NULL,
-		.len = row && row->len < len ? row->len : len,
+		.ports = row ? room : NULL,
+		.len = len,
 		.lid = p->lids->base[n->first_port],
 	};
 }

@@ -23,9 +23,9 @@ tell_end(struct sa_ask *a, uint32_t port)
 		blocks = first < blocks ? first + 1 : first;
 	}
 	sa_worked(a, blocks - first);
-	for (uint32_t b = first; b < blocks && (b + 1) * LFT_BLOCK_LEN <= row->len; b++) {
+	for (uint32_t b = first; b < blocks && b < plan_row_blocks(row); b++) {
 		r.block = (uint16_t)b;
-		memcpy(r.ports, row->port + b * LFT_BLOCK_LEN, LFT_BLOCK_LEN);
+		memcpy(r.ports, plan_row_block(row, b), LFT_BLOCK_LEN);
 		if (!sa_offer(a, &r))
 			return false;
 	}

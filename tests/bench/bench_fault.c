@@ -140,7 +140,7 @@ count_block(const struct plan *a, const struct plan *b, uint32_t sw, uint32_t li
 	uint32_t end = lid + LFT_BLOCK_LEN, entries = 0, hosts = 0;
 
 	for (; lid < end && lid <= b->lids->top; lid++) {
-		bool moved = a->rows[sw]->port[lid] != b->rows[sw]->port[lid];
+		bool moved = plan_row_port(a->rows[sw], lid) != plan_row_port(b->rows[sw], lid);
 
 		entries += moved;
 		hosts += moved && b->lids->dest[lid].out;
@@ -212,7 +212,7 @@ print_memset(const struct plan *p)
 		monotime start = clock_monotonic();
 
 		for (uint32_t sw = 0; sw < n; sw++)
-			memset(rows[sw]->port, i, rows[sw]->len);
+			memset(plan_row_entries(rows[sw]), i, rows[sw]->len);
 		took[i] = clock_monotonic() - start;
 	}
 	qsort(took, 5, sizeof(*took), compare_times);

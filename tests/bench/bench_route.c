@@ -54,7 +54,7 @@ dump(const struct fabric *f, const struct plan_lids *lids, struct plan_row *cons
 		       (unsigned long long)fabric_switch_node(f, sw)->guid);
 		for (uint32_t lid = 1; lid <= lids->top; lid++)
 			if (plan_row_port(rows[sw], lid) != LFT_NO_PORT)
-				printf("0x%04x %03u : (x)\n", lid, rows[sw]->port[lid]);
+				printf("0x%04x %03u : (x)\n", lid, plan_row_port(rows[sw], lid));
 	}
 }
 

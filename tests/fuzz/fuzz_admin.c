@@ -130,9 +130,9 @@ make_subnet(struct fuzz *f)
 	f->plan->lids->lmc[fabric_port_by_guid(fabric, 1)] = 1;
 	plan_lids_index(f->plan->lids, fabric);
 	f->plan->rows[0] = plan_row_new(f->plan->lids->top);
-	f->plan->rows[0]->port[2] = 1;
-	f->plan->rows[0]->port[3] = 1;
-	f->plan->rows[0]->port[4] = 2;
+	plan_row_set(&f->plan->rows[0], 2, 1);
+	plan_row_set(&f->plan->rows[0], 3, 1);
+	plan_row_set(&f->plan->rows[0], 4, 2);
 	fabric_unref(fabric);
 }
 

@@ -91,7 +91,7 @@ start(void)
 	p->lids = plan_lids_from_fabric(f);
 	p->rows[0] = plan_row_new(p->lids->top);
 	for (uint8_t lid = 1; lid <= p->lids->top; lid++)
-		p->rows[0]->port[lid] = (uint8_t)(lid - 1);
+		plan_row_set(&p->rows[0], lid, (uint8_t)(lid - 1));
 	plan = p;
 	loop = loop_new_virtual(1);
 	host.events = event_ring_new(16, 1);

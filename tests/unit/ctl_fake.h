@@ -242,7 +242,7 @@ small_plan_with(bool lost)
 	for (unsigned sw = 0; sw < 4; sw++) {
 		p->rows[sw] = plan_row_new(p->lids->top);
 		for (unsigned i = 0; i < 8; i++)
-			p->rows[sw]->port[lids[i]] = small_rows[sw][i];
+			plan_row_set(&p->rows[sw], lids[i], small_rows[sw][i]);
 	}
 	strcpy(p->engine_requested, "fattree");
 	strcpy(p->engine_running, "updn");

@@ -48,9 +48,9 @@ ring_tables(struct tables *t, uint32_t n, uint32_t cut)
 			bool on = cut == n || (cut + n - sw) % n >= ahead;
 
 			if (to == sw)
-				t->rows[sw]->port[lid] = lid <= n ? 3 : 0;
+				plan_row_set(&t->rows[sw], lid, lid <= n ? 3 : 0);
 			else
-				t->rows[sw]->port[lid] = on ? 1 : 2;
+				plan_row_set(&t->rows[sw], lid, on ? 1 : 2);
 		}
 	}
 	t->in = (struct check_input){
@@ -111,33 +111,34 @@ test_faults(void **state)
 
 	(void)state;
 	ring_tables(&t, 4, 3);
-	t.rows[2]->port[4] = LFT_NO_PORT;	/* C does not know D's host: A, B, C are cut off */
+	/* C does not know D's host: A, B, C are cut off. */
+	plan_row_set(&t.rows[2], 4, LFT_NO_PORT);
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.holes, 1);
 	assert_int_equal(r.unreachable, 3);
 	assert_int_equal(r.loops, 0);
 	assert_non_null(strstr(r.first, "LID 4"));
 	assert_non_null(strstr(r.first, "C"));
-	t.rows[2]->port[4] = 2;			/* C sends it back to B, B to C, A to B */
+	plan_row_set(&t.rows[2], 4, 2);			/* C sends it back to B, B to C, A to B */
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.holes, 0);
 	assert_int_equal(r.loops, 3);
 	assert_int_equal(r.unreachable, 3);
-	t.rows[2]->port[4] = 3;			/* C gives it to its own host */
+	plan_row_set(&t.rows[2], 4, 3);			/* C gives it to its own host */
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.misdelivered, 1);
 	assert_int_equal(r.unreachable, 3);
-	t.rows[2]->port[4] = 0;			/* C keeps it */
+	plan_row_set(&t.rows[2], 4, 0);			/* C keeps it */
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.misdelivered, 1);
-	t.rows[2]->port[4] = 200;		/* there is no such port */
+	plan_row_set(&t.rows[2], 4, 200);		/* there is no such port */
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.misdelivered, 1);
-	t.rows[2]->port[4] = 1;
-	t.rows[3]->port[7] = 1;		/* C's own LID: D sends it on to A, A to B, B to C */
+	plan_row_set(&t.rows[2], 4, 1);
+	plan_row_set(&t.rows[3], 7, 1);	/* C's own LID: D sends it on to A, A to B, B to C */
 	assert_int_equal(check_routing(&t.in, &r), 0);
-	t.rows[2]->port[5] = 1;			/* A's own LID: C sends it on to D, D to A */
-	t.rows[3]->port[5] = 1;
+	plan_row_set(&t.rows[2], 5, 1);	/* A's own LID: C sends it on to D, D to A */
+	plan_row_set(&t.rows[3], 5, 1);
 	assert_int_equal(check_routing(&t.in, &r), ERR_REFUSED);
 	assert_int_equal(r.unreachable + r.holes + r.loops + r.misdelivered, 0);
 	assert_int_equal(r.credit_loops, 1);
@@ -236,9 +237,9 @@ test_cut_off(void **state)
 	plan_lids_index(l, f);
 	rows[0] = plan_row_new(6);
 	rows[1] = plan_row_new(6);
-	rows[0]->port[1] = 1;
-	rows[0]->port[2] = 2;
-	rows[1]->port[3] = 1;
+	plan_row_set(&rows[0], 1, 1);
+	plan_row_set(&rows[0], 2, 2);
+	plan_row_set(&rows[1], 3, 1);
 	assert_int_equal(check_routing(&(struct check_input){
 		.fabric = f, .lids = l, .rows = rows,
 	}, &r), 0);
@@ -277,7 +278,7 @@ test_line(void **state)
 		for (uint32_t lid = 1; lid <= l->top; lid++) {
 			uint32_t to = l->dest[lid].sw;
 
-			rows[sw]->port[lid] = to == sw ? l->dest[lid].out : to > sw ? 1 : 2;
+			plan_row_set(&rows[sw], lid, to == sw ? l->dest[lid].out : to > sw ? 1 : 2);
 		}
 	}
 	assert_int_equal(check_routing(&(struct check_input){
@@ -285,7 +286,7 @@ test_line(void **state)
 	}, &r), 0);
 	assert_int_equal(r.max_hops, N);
 	assert_true(r.mean_hops > N - 1e-9 && r.mean_hops < N + 1e-9);
-	rows[N / 2]->port[1] = 1;
+	plan_row_set(&rows[N / 2], 1, 1);
 	assert_int_equal(check_routing(&(struct check_input){
 		.fabric = f, .lids = l, .rows = rows, .threads = 2,
 	}, &r), ERR_REFUSED);
@@ -350,7 +351,7 @@ naive_walk(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 	uint32_t before = FABRIC_NONE;
 
 	for (int hops = 1; hops < 20; hops++) {
-		uint8_t out = rows[sw]->port[lid];
+		uint8_t out = plan_row_port(rows[sw], lid);
 		uint32_t port = f->nodes[f->switches[sw]].first_port + out;
 
 		if (out == LFT_NO_PORT)
@@ -420,7 +421,7 @@ naive_lid(struct naive *n, const struct fabric *f, const struct plan_lids *l,
 {
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		int hops = naive_walk(n, f, l, rows, sw, lid);
-		uint8_t out = rows[sw]->port[lid];
+		uint8_t out = plan_row_port(rows[sw], lid);
 
 		port->hops[sw] = hops;
 		port->lost[sw] |= hops < 0;
@@ -549,7 +550,8 @@ random_rows(const struct fabric *f, const struct plan_lids *l, struct plan_row *
 	for (uint32_t i = 0; i < spoil; i++) {
 		uint8_t port = (uint8_t)any(9);
 
-		rows[any(f->nswitches)]->port[1 + any(l->top)] = port == 8 ? LFT_NO_PORT : port;
+		plan_row_set(&rows[any(f->nswitches)], 1 + any(l->top),
+			     port == 8 ? LFT_NO_PORT : port);
 	}
 }
 
@@ -667,7 +669,7 @@ static uint32_t
 naive_next(const struct fabric *f, const struct plan_lids *l, const struct plan_row *row,
 	   uint32_t sw, uint32_t lid)
 {
-	uint8_t out = row->port[lid];
+	uint8_t out = plan_row_port(row, lid);
 
 	if (out == 0 || out > 6 || !leads_to_switch(f, sw, out) ||
 	    (l->dest[lid].sw == sw && l->dest[lid].out == out))
@@ -757,8 +759,8 @@ test_quality(void **state)
 	(void)state;
 	in.fabric = f = help_two(100000, &l);
 	in.lids = l;
-	memcpy(rows[0]->port, (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
-	memcpy(rows[1]->port, (uint8_t[]){ 255, 3, 4, 1, 2 }, 5);
+	memcpy(plan_row_entries(rows[0]), (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
+	memcpy(plan_row_entries(rows[1]), (uint8_t[]){ 255, 3, 4, 1, 2 }, 5);
 	quality_measure(&in, 1, 0, 50, &q);
 	/* Each cable carries one destination each way: no pattern puts two flows on it. */
 	assert_int_equal(q.shifts, 3);
@@ -767,7 +769,7 @@ test_quality(void **state)
 	assert_int_equal(q.a2a, 1);
 	assert_int_equal(q.rp_median, 1);
 	assert_true(q.ebb > 0.999 && q.ebb < 1.001);
-	memcpy(rows[0]->port, (uint8_t[]){ 255, 1, 2, 3, 3 }, 5);
+	memcpy(plan_row_entries(rows[0]), (uint8_t[]){ 255, 1, 2, 3, 3 }, 5);
 	quality_measure(&in, 1, 0, 50, &q);
 	/* Both far hosts over one cable: shift by 2 puts two flows on it, shifts by 1 and 3 one. */
 	assert_int_equal(q.shift_max, 2);

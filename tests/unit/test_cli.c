@@ -238,7 +238,7 @@ test_cli_fails(void **state)
 	weft_says("reload", 1, "", "weft.yaml:3:1");
 	h.up = false;
 	weft_says("wait --timeout 200ms", 4, "", "subnet one is not up: programming");
-	p->rows[1]->port[14] = LFT_NO_PORT;
+	plan_row_set(&p->rows[1], 14, LFT_NO_PORT);
 	weft_says("check", 1, "FAILED", "not proved");
 	weft_says("-s /nonexistent/weft.sock status", 3, "", "no daemon");
 	weft_says("-s /nonexistent/weft.sock wait --timeout 300ms", 3, "", "no daemon");

@@ -95,8 +95,8 @@ ring_open(struct ring *r, uint8_t vl_cap)
 		for (uint32_t lid = 1; lid <= r->lids->top; lid++) {
 			uint32_t far = (r->lids->dest[lid].sw + RING - sw) % RING;
 
-			r->rows[sw]->port[lid] = far == 0 ? r->lids->dest[lid].out :
-						 far <= RING / 2 ? 1 : 2;
+			plan_row_set(&r->rows[sw], lid, far == 0 ? r->lids->dest[lid].out :
+				     far <= RING / 2 ? 1 : 2);
 		}
 	}
 	r->lanes = (struct plan_lanes){ .refs = 1, .classes = 2, .lanes = 2,

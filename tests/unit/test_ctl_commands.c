@@ -395,7 +395,7 @@ test_path_refused(void **state)
 	refused("{\"command\":\"show routes\",\"args\":{\"node\":\"rack1/leaf1/3\"}}", 2,
 		"rack1/leaf1 is a switch");
 	/* A hole on the way. */
-	p->rows[1]->port[14] = LFT_NO_PORT;
+	plan_row_set(&p->rows[1], 14, LFT_NO_PORT);
 	refused("{\"command\":\"path\",\"args\":{\"source\":\"11\",\"destination\":\"14\"}}", 1,
 		"spine");
 	plan_unref(h.plan);
@@ -433,7 +433,7 @@ test_check(void **state)
 	assert_int_equal(json_array_size(at(json, "data.histogram")), 1);
 	json_decref(json);
 	/* Leaf 1 and the second spine send LID 14 to each other. */
-	p->rows[1]->port[14] = 1;
+	plan_row_set(&p->rows[1], 14, 1);
 	json = ask("{\"command\":\"check\"}");
 	assert_true(json_is_true(at(json, "ok")));
 	assert_true(json_is_false(at(json, "data.ok")));

@@ -19,14 +19,16 @@ save(const struct plan *p, bool owners)
 	struct buf b = { 0 };
 	struct error e = { 0 };
 	struct lfts *l = NULL;
+	uint8_t *room = mem_alloc(p->lids->top + 1u);
 
 	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
-		struct lfts_switch s = plan_to_lfts(p, sw);
+		struct lfts_switch s = plan_to_lfts(p, sw, room);
 
 		lfts_write_switch(&b, &s, o);
 	}
 	if (lfts_parse(&l, b.data, b.len, "saved", &e))
 		fail_msg("%s", e.text);
+	mem_free(room);
 	buf_free(&b);
 	lfts_owners_free(o);
 	ibnet_free(net);

@@ -219,7 +219,8 @@ prove(const struct dump *d, struct plan_lanes *lanes, const struct trees *t, str
 
 	for (uint32_t i = 0; i < RING; i++) {
 		rows[i] = plan_row_new(lids->top);
-		memcpy(rows[i]->port, d->lfts->switches[i].ports, d->lfts->switches[i].len);
+		memcpy(plan_row_entries(rows[i]), d->lfts->switches[i].ports,
+		       d->lfts->switches[i].len);
 	}
 	rc = check_routing(&(struct check_input){
 		.fabric = d->fabric, .lids = lids, .rows = rows, .lanes = lanes, .threads = 2,

@@ -36,8 +36,8 @@ plan_by_hand(struct fabric *f, const uint8_t r1[8], const uint8_t r2[8])
 	plan_lids_index(p->lids, f);
 	p->rows[0] = plan_row_new(p->lids->top);
 	p->rows[1] = plan_row_new(p->lids->top);
-	memcpy(p->rows[0]->port, r1, 8);
-	memcpy(p->rows[1]->port, r2, 8);
+	memcpy(plan_row_entries(p->rows[0]), r1, 8);
+	memcpy(plan_row_entries(p->rows[1]), r2, 8);
 	fabric_unref(f);
 	return p;
 }
@@ -54,13 +54,13 @@ test_rows(void **state)
 	assert_int_equal(a->len, 64);
 	assert_int_equal(b->len, 128);
 	assert_int_equal(plan_row_port(b, 127), LFT_NO_PORT);
-	a->port[5] = 9;
+	plan_row_set(&a, 5, 9);
 	assert_int_equal(plan_row_port(a, 5), 9);
 	assert_int_equal(plan_row_port(a, 64), LFT_NO_PORT);
 	assert_int_equal(plan_row_port(NULL, 5), LFT_NO_PORT);
 	assert_false(plan_row_equal(a, b));
 	assert_false(plan_row_equal(a, c));
-	c->port[5] = 9;
+	plan_row_set(&c, 5, 9);
 	assert_true(plan_row_equal(a, c));
 	assert_false(plan_row_equal(a, NULL));
 	assert_true(plan_row_equal(NULL, NULL));

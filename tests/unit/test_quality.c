@@ -206,8 +206,8 @@ test_rates(void **state)
 	(void)state;
 	in.fabric = f = help_two(50000, &l);
 	in.lids = l;
-	memcpy(rows[0]->port, (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
-	memcpy(rows[1]->port, (uint8_t[]){ 255, 3, 3, 1, 2 }, 5);
+	memcpy(plan_row_entries(rows[0]), (uint8_t[]){ 255, 1, 2, 3, 4 }, 5);
+	memcpy(plan_row_entries(rows[1]), (uint8_t[]){ 255, 3, 3, 1, 2 }, 5);
 	quality_measure(&in, 1, 0, 20, &q);
 	/* From s, each cable has 2 of 3 flows; from t, the fast one has 4. */
 	assert_near(q.links.load_max, 4.0 / 3);

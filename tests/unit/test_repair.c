@@ -107,12 +107,8 @@ spoil(const struct plan *p, struct plan_row **rows, unsigned n)
 	for (; n > 0; n--) {
 		uint32_t sw = any(p->fabric->nswitches), lid = 1 + any(p->lids->top);
 		uint8_t nports = fabric_switch_node(p->fabric, sw)->nports;
-		struct plan_row *row = plan_row_new(p->lids->top);
 
-		memcpy(row->port, rows[sw]->port, row->len);
-		row->port[lid] = any(20) ? (uint8_t)(1 + any(nports)) : LFT_NO_PORT;
-		plan_row_unref(rows[sw]);
-		rows[sw] = row;
+		plan_row_set(&rows[sw], lid, any(20) ? (uint8_t)(1 + any(nports)) : LFT_NO_PORT);
 	}
 }
 
@@ -217,9 +213,9 @@ test_turn(void **state)
 	memcpy(plan->ranks, (uint8_t[]){ 0, 0, 1, 2, 3 }, 5);
 	for (uint32_t sw = 0; sw < 5; sw++) {
 		plan->rows[sw] = plan_row_new(1);
-		plan->rows[sw]->port[1] = (uint8_t[]){ 1, 2, 3, 3, 4 }[sw];
+		plan_row_set(&plan->rows[sw], 1, (uint8_t[]){ 1, 2, 3, 3, 4 }[sw]);
 		rows[sw] = plan_row_new(1);
-		rows[sw]->port[1] = (uint8_t[]){ 1, 2, 2, 3, 4 }[sw];
+		plan_row_set(&rows[sw], 1, (uint8_t[]){ 1, 2, 2, 3, 4 }[sw]);
 	}
 	in = input(plan, plan->rows);
 	assert_int_equal(check_prove(&in, NULL, &plan->check, &plan->proof), 0);

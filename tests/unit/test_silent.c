@@ -42,10 +42,9 @@ silence(struct fabric *f, const struct plan *p, struct plan_row **fixed, unsigne
 		if (fixed[sw])
 			continue;
 		f->nodes[f->switches[sw]].flags |= FABRIC_NODE_SILENT;
-		fixed[sw] = plan_row_new(p->lids->top);
-		memcpy(fixed[sw]->port, p->rows[sw]->port, fixed[sw]->len);
+		fixed[sw] = plan_row_copy(p->rows[sw]);
 		for (unsigned i = any(3); i > 0; i--)
-			fixed[sw]->port[1 + any(p->lids->top)] = LFT_NO_PORT;
+			plan_row_set(&fixed[sw], 1 + any(p->lids->top), LFT_NO_PORT);
 	}
 }
 
