@@ -15,13 +15,6 @@
  */
 #define VENDOR_BULL 0x119fu
 
-/* CapabilityMask2 bits that newer speeds come with. */
-#define CAP2_WIDTH_2X 0x0010u
-#define CAP2_HDR 0x0020u
-#define CAP2_NDR 0x0400u
-#define CAP2_EXTENDED_2 0x0800u
-#define CAP2_XDR 0x1000u
-
 #define IBSIM_CAP2 (CAP2_WIDTH_2X | CAP2_HDR)
 #define IBSIM_CAP (CAP_TRAP | CAP_SL_MAPPING | CAP_EXTENDED_SPEEDS | CAP_MASK2)
 #define IBSIM_CA_CAP (IBSIM_CAP | CAP_VENDOR_CLASS | CAP_MASK_NOTICE)

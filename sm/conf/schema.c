@@ -22,6 +22,12 @@
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
+/* Behind the first in the order of the codes of PathRecord, from 2 on (sa_rate.h). */
+static const char *const rate_words[] = {
+	"any", "2.5Gb", "10Gb", "30Gb", "5Gb", "20Gb", "40Gb", "60Gb", "80Gb", "120Gb", "14Gb",
+	"56Gb", "112Gb", "168Gb", "25Gb", "100Gb", "200Gb", "300Gb", "28Gb", "50Gb", "400Gb",
+	"600Gb", "800Gb", "1200Gb", NULL,
+};
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
 static const char *const engine_words[] = { "fattree", "file", "minhop", "updn", NULL };
 static const char *const later_engines[] = {
@@ -280,6 +286,14 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(subnet_timeout),
 		.help = "PortInfo SubnetTimeOut: a port sends traps no faster than one in 4.096 "
 			"us times 2 to this power, and hosts reckon with this delay.",
+	}, {
+		.name = "max_rate", .type = OPTION_WORD, .initial = "any",
+		.words = rate_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(max_rate),
+		.help = "The highest rate that path records and multicast groups tell, for "
+			"programs that do not know newer ones: no faster one is told, and none "
+			"whose code was given out later (120Gb is the last of the first codes, "
+			"300Gb of those that came with FDR and EDR). In any case a host is told "
+			"only what its own port shows that it knows.",
 	}, {
 		.name = "hoq_life", .type = OPTION_NUMBER, .max = 31, .initial = "18",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(hoq_life),

@@ -71,6 +71,8 @@ switch_hop(struct walk *w, uint32_t *port, struct error *e)
 		return no_path(w, e, node, "its table names a port without a link");
 	if (w->plan->lanes && w->plan->lanes->lane)
 		w->lane = w->plan->lanes->lane(w->plan->lanes, sw, in, out, w->lane, w->class);
+	if (w->lane == PLAN_LANE_DROP)
+		return no_path(w, e, node, "its SL to VL table drops packets on the way there");
 	add_hop(w->path, node, in, out, w->lane);
 	*port = exit->peer;
 	return 0;
@@ -116,7 +118,11 @@ plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_
 	struct walk w = { .plan = p, .path = path, .dst = dst };
 	const struct fabric_port *from;
 
-	*path = (struct plan_path){ .src_lid = src_lid, .dst_lid = dst_lid };
+	/* Not the hops: they are many, and len says which of them count. */
+	path->src_lid = src_lid;
+	path->dst_lid = dst_lid;
+	path->sl = 0;
+	path->len = 0;
 	if (!src || !dst)
 		return error_set(e, ERR_NOT_FOUND, "LID %u belongs to no port",
 				 src ? dst_lid : src_lid);

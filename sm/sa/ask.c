@@ -2,6 +2,7 @@
 #include "sm/sa/ask.h"
 
 #include "sm/sa/alias.h"
+#include "sm/wire/sa_rate.h"
 
 /*
  * The answer as it grows: records that fit are encoded one behind the other. A Get is over with the
@@ -54,7 +55,7 @@ sa_offer(struct sa_ask *a, const void *record)
 		return false;
 	}
 	sa_encode(a->type, record, bytes);
-	buf_add(&a->out, bytes, a->h.h.method == MAD_GET_TABLE ? sa_stride(a->type) : SA_DATA_SIZE);
+	buf_add(&a->out, bytes, sa_is_table(a) ? sa_stride(a->type) : SA_DATA_SIZE);
 	a->hits++;
 	return true;
 }
@@ -86,12 +87,108 @@ sa_port_by_guid(const struct sa_ask *a, uint64_t guid)
 	return own ? fabric_port_by_guid(a->f, own) : port;
 }
 
+/* ---- Partitions ---- */
+
+struct pkeys {
+	const uint16_t *key;	/* what a port holds, 0: an empty place */
+	unsigned len;		/* places */
+};
+
+static struct pkeys
+pkeys_of(const struct sa_ask *a, uint32_t port)
+{
+	static const uint16_t fallback[] = { SA_PKEY_FULL | SA_PKEY_DEFAULT };
+	struct pkeys k = { 0 };
+
+	if (a->env->pkeys)
+		k.key = a->env->pkeys(a->env->arg, sa_node_of(a, port)->guid,
+				      a->f->ports[port].number, &k.len);
+	return k.key ? k : (struct pkeys){ fallback, 1 };
+}
+
+/* The P_Key as the table has it, 0 if it does not; the one of a full member if it has both. */
+static uint16_t
+find_pkey(const struct pkeys *k, uint16_t pkey)
+{
+	uint16_t found = 0;
+
+	for (unsigned i = 0; i < k->len; i++)
+		if (!((k->key[i] ^ pkey) & SA_PKEY_NUMBER) && k->key[i] & SA_PKEY_NUMBER)
+			found |= k->key[i];
+	return found;
+}
+
 bool
 sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey)
 {
-	(void)a;
-	return port != FABRIC_NONE && (pkey & 0x7fff) == 0x7fff;
+	struct pkeys k;
+
+	if (port == FABRIC_NONE)
+		return false;
+	k = pkeys_of(a, port);
+	return find_pkey(&k, pkey) != 0;
 }
+
+uint16_t
+sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t wanted)
+{
+	struct pkeys f = pkeys_of(a, from), t = pkeys_of(a, to);
+
+	for (unsigned i = 0; i < f.len; i++) {
+		uint16_t mine = f.key[i] & SA_PKEY_NUMBER ? find_pkey(&f, f.key[i]) : 0;
+		uint16_t theirs = mine ? find_pkey(&t, mine) : 0;
+
+		if (wanted && (mine ^ wanted) & SA_PKEY_NUMBER)
+			continue;
+		if (theirs && (mine | theirs) & SA_PKEY_FULL)
+			return wanted ? wanted : mine;
+	}
+	return 0;
+}
+
+bool
+sa_may_know(const struct sa_ask *a, uint32_t port)
+{
+	uint32_t asker = a->trusted || !a->env->pkeys ? port : sa_asker(a);
+
+	return asker == port ||
+		(asker != FABRIC_NONE && sa_common_pkey(a, asker, port, 0) != 0);
+}
+
+/* ---- Rates ---- */
+
+static uint8_t
+rate_of(const struct fabric_port *p)
+{
+	return sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
+}
+
+uint8_t
+sa_rate_max(const struct sa_ask *a)
+{
+	unsigned max = a->env->conf(a->env->arg)->max_rate;
+	uint32_t asker = sa_asker(a);
+	const struct fabric_port *p;
+	const struct portinfo *i;
+	uint8_t known = SA_RATE_MAX_BASE;
+
+	max = max ? max + 1 : SA_RATE_MAX;
+	if (asker == FABRIC_NONE)
+		return (uint8_t)max;
+	p = &a->f->ports[asker];
+	i = a->env->port_info(a->env->arg, sa_node_of(a, asker)->guid, p->number);
+	if (i && i->cap_mask & CAP_EXTENDED_SPEEDS)
+		known = SA_RATE_MAX_FIRST_EXTENDED;
+	if (i && i->cap_mask & CAP_MASK2 &&
+	    i->cap_mask2 & (CAP2_WIDTH_2X | CAP2_HDR | CAP2_NDR | CAP2_XDR))
+		known = SA_RATE_MAX;
+	/* It must know what its own link runs at. */
+	if (rate_of(p) > known)
+		known = rate_of(p);
+	return (uint8_t)(known < max ? known : max);
+}
+
+/* ---- Ports ---- */
 
 void
 sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,

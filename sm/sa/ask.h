@@ -17,8 +17,8 @@ struct sa_ask {
 	const struct sa_env *env;	/* what the owner lends */
 	const struct plan *plan;	/* published */
 	const struct fabric *f;		/* its snapshot */
-	const struct sa_type *type;	/* of the record */
-	const void *want;		/* the record asked for, struct of the type */
+	const struct sa_type *type;	/* of the records that are told */
+	const void *want;		/* what is asked for, as sa_kind_ops.asked */
 	const struct port_mad *in;	/* the request */
 	struct sa_header h;		/* its header */
 	struct sa_kept *kept;		/* what clients left */
@@ -40,22 +40,28 @@ struct sa_ask {
 
 /* A kind of record: what tells of it. */
 struct sa_kind_ops {
-	const struct sa_type *type;
+	const struct sa_type *type;	/* what is asked for */
+	const struct sa_type *asked;	/* type of the request, if it is another */
+	const struct sa_type *told;	/* and of the records of the answer */
 	uint64_t own;		/* components that tell() looks at, not sa_offer() */
 	uint64_t by_bits;	/* compared by set bits where AttributeModifier says so */
 	bool table;		/* GetTable, besides Get */
-	void (*tell)(struct sa_ask *a);	/* Get and GetTable; NULL: neither is there */
+	uint8_t method;		/* the one that tell() is for, if it is neither of these */
+	void (*tell)(struct sa_ask *a);	/* NULL: nothing is told */
 	/* Set and Delete, which end with sa_reply() or a status; NULL: not there. */
 	void (*set)(struct sa_ask *a);
 	void (*drop)(struct sa_ask *a);
 };
 
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
-	sa_sm_ops, sa_link_ops, sa_path_ops,
+	sa_sm_ops, sa_link_ops, sa_path_ops, sa_multipath_ops, sa_trace_ops,
 	sa_service_ops, sa_inform_info_ops, sa_inform_ops, sa_member_ops,
 	sa_guids_ops;
 
 #define SA_PKEY_DEFAULT 0x7fff	/* without the membership bit */
+#define SA_PKEY_NUMBER 0x7fff	/* what two P_Keys must have in common */
+#define SA_PKEY_FULL 0x8000	/* membership bit */
+#define SA_LINK_LOCAL 0xfe80000000000000u	/* prefix of every subnet, whatever else it has */
 
 /* Make the broadcast group of IPoIB in the default partition. */
 void
@@ -74,6 +80,14 @@ static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)
 {
 	return a->h.mask >> bit & 1;
+}
+
+/* Does the answer hold any number of records? */
+static inline bool
+sa_is_table(const struct sa_ask *a)
+{
+	return a->h.h.method == MAD_GET_TABLE || a->h.h.method == MAD_GET_MULTI ||
+		a->h.h.method == MAD_GET_TRACE;
 }
 
 /* A new slice begins: so many units of work, or SA_SLICE_TIME. */
@@ -112,10 +126,23 @@ sa_asker(const struct sa_ask *a);
 /* The end port that has this GUID, as its own or as an alias; FABRIC_NONE: none. */
 uint32_t
 sa_port_by_guid(const struct sa_ask *a, uint64_t guid);
-/* Is the end port in the partition? There is only the default one so far, where all are full
- * members. */
+/* Is the end port in the partition, full member or limited? By the table that it holds; a port
+ * whose table is not known is a full member of the default one and in no other. */
 bool
 sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey);
+/* A P_Key by which two end ports may talk, as `from` holds it: both have it and not both as limited
+ * members. With `wanted` (not 0) that partition alone counts, and its P_Key comes back as it was
+ * wanted. 0: there is none. */
+uint16_t
+sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t wanted);
+/* May whoever asks be told of paths of that port? It must share a partition with it (C15-0.1.21),
+ * unless it showed our SM_Key. */
+bool
+sa_may_know(const struct sa_ask *a, uint32_t port);
+/* The highest rate code that whoever asks may be told: what the configuration allows, and no newer
+ * code than its port shows to know. */
+uint8_t
+sa_rate_max(const struct sa_ask *a);
 /* Call fn() for each end port that has a LID, by port index, as long as it returns true; with
  * component `bit` in the mask only for the one that `lid` belongs to. Pauses between ports. */
 void

@@ -13,7 +13,8 @@ tell_class(struct sa_ask *a)
 	struct sa_class_port_info c = {
 		.base_version = 1,
 		.class_version = SA_CLASS_VERSION,
-		.cap_mask = SA_CAP_NOTICE | SA_CAP_MULTICAST | SA_CAP_CAP_MASK_MATCH,
+		.cap_mask = SA_CAP_NOTICE | SA_CAP_MULTICAST | SA_CAP_MULTIPATH |
+			SA_CAP_CAP_MASK_MATCH,
 		.cap_mask2 = SA_CAP2_MFT_TOP | SA_CAP2_ALIAS_GUIDS | SA_CAP2_FULL_PORTINFO |
 			SA_CAP2_EXTENDED_SPEEDS | SA_CAP2_CAP_MASK2_MATCH,
 		.resp_time = RESP_TIME,

@@ -10,6 +10,7 @@ sa_src := \
 	sm/sa/lft.c \
 	sm/sa/link.c \
 	sm/sa/member.c \
+	sm/sa/multipath.c \
 	sm/sa/node.c \
 	sm/sa/path.c \
 	sm/sa/port.c \
@@ -18,6 +19,8 @@ sa_src := \
 	sm/sa/service.c \
 	sm/sa/slots.c \
 	sm/sa/sm.c \
-	sm/sa/switch.c
+	sm/sa/switch.c \
+	sm/sa/trace.c \
+	sm/sa/way.c
 sa_public := sm/sa/sa.h sm/sa/group.h
 sa_pkgs :=

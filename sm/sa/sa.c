@@ -36,6 +36,7 @@ union any_record {
 	struct sa_port port;
 	struct sa_service service;
 	struct sa_path path;
+	struct sa_multipath multipath;
 	uint64_t words[64];
 };
 
@@ -50,7 +51,7 @@ struct question {
 
 static const struct sa_kind_ops *const kinds[] = {
 	&sa_class_ops, &sa_node_ops, &sa_port_ops, &sa_switch_ops, &sa_lft_ops, &sa_sm_ops,
-	&sa_link_ops, &sa_path_ops,
+	&sa_link_ops, &sa_path_ops, &sa_multipath_ops, &sa_trace_ops,
 	&sa_service_ops, &sa_inform_info_ops, &sa_inform_ops,
 	&sa_member_ops, &sa_guids_ops,
 };
@@ -60,7 +61,7 @@ has_method(const struct sa_kind_ops *k, uint8_t method)
 {
 	switch (method) {
 	case MAD_GET:
-		return k->tell;
+		return k->tell && !k->method;
 	case MAD_GET_TABLE:
 		return k->table;
 	case MAD_SET:
@@ -68,7 +69,7 @@ has_method(const struct sa_kind_ops *k, uint8_t method)
 	case MAD_DELETE:
 		return k->drop;
 	}
-	return false;
+	return k->method && k->method == method;
 }
 
 static const struct sa_kind_ops *
@@ -109,7 +110,7 @@ static void
 finish(struct sa *sa, struct sa_ask *a)
 {
 	static const uint8_t none[SA_DATA_SIZE];
-	bool table = a->h.h.method == MAD_GET_TABLE && !a->status;
+	bool table = sa_is_table(a) && !a->status;
 
 	if (!a->status && !a->hits && a->h.h.method == MAD_GET)
 		a->status = SA_STATUS_NO_RECORDS;
@@ -119,6 +120,7 @@ finish(struct sa *sa, struct sa_ask *a)
 		a->hits = 0;
 	}
 	a->h.h.method = sa_response(a->h.h.method);
+	a->h.h.attr_id = a->type ? a->type->id : a->h.h.attr_id;
 	a->h.h.status = a->status;
 	a->h.rmpp_version = table ? SA_RMPP_VERSION : 0;
 	a->h.rmpp_type = table ? SA_RMPP_DATA : 0;
@@ -209,16 +211,17 @@ static void
 look_up(struct question *q)
 {
 	const struct sa_kind_ops *k = q->kind;
+	const struct sa_type *asked = k->asked ? k->asked : k->type;
 	struct sa_ask *a = &q->a;
 
-	if (sa_decode(k->type, &q->want, port_mad_bytes(a->in) + SA_HEADER_SIZE,
+	a->type = k->told ? k->told : k->type;
+	if (sa_decode(asked, &q->want, port_mad_bytes(a->in) + SA_HEADER_SIZE,
 		      port_mad_len(a->in) - SA_HEADER_SIZE)) {
 		a->status = SA_STATUS_INVALID;
 		return;
 	}
-	a->type = k->type;
 	a->want = &q->want;
-	sa_query_init(&a->query, k->type, &q->want, a->h.mask & ~k->own,
+	sa_query_init(&a->query, asked, &q->want, a->h.mask & ~k->own,
 		      a->h.h.attr_mod >> 31 ? k->by_bits : 0);
 	a->changes = a->h.h.method == MAD_SET || a->h.h.method == MAD_DELETE;
 	sa_slice(a, SLICE);

@@ -59,6 +59,9 @@ struct sa_env {
 	const struct nodeinfo *(*node_info)(void *arg, uint64_t guid);
 	const struct switchinfo *(*switch_info)(void *arg, uint64_t guid);
 	const struct portinfo *(*port_info)(void *arg, uint64_t guid, unsigned port);
+	/* The P_Key table of a port of a node, 0 in an empty place; NULL: not known. The function
+	 * may be NULL too: then no table is. */
+	const uint16_t *(*pkeys)(void *arg, uint64_t guid, unsigned port, unsigned *len);
 	/* Subnet managers that are known, ourselves first; at most SA_SMS_MAX. Their SM_Key is not
 	 * told to anybody. */
 	unsigned (*sms)(void *arg, struct sa_sm list[SA_SMS_MAX]);

@@ -73,6 +73,15 @@ enum port_cap {
 	CAP_MCAST_FDB_TOP = 1u << 30,	/* SwitchInfo.MulticastFDBTop counts */
 };
 
+/* PortInfo.CapabilityMask2 bits that newer links come with. */
+enum port_cap2 {
+	CAP2_WIDTH_2X = 1u << 4,
+	CAP2_HDR = 1u << 5,
+	CAP2_NDR = 1u << 10,
+	CAP2_EXTENDED_2 = 1u << 11,
+	CAP2_XDR = 1u << 12,
+};
+
 /* Attribute modifier of PortInfo: port number, and this bit to ask for (or set) the extended link
  * speed fields of a port whose node offers CAP_EXTENDED_SPEEDS. */
 #define PORTINFO_MOD_EXTENDED 0x80000000u
@@ -90,7 +99,7 @@ struct portinfo {
 	uint16_t p_key_violations;
 	uint16_t q_key_violations;
 	uint16_t max_credit_hint;
-	uint16_t cap_mask2;
+	uint16_t cap_mask2;		/* enum port_cap2 */
 	uint8_t local_port;
 	uint8_t width_enabled;		/* bits of enum link_width, 255 = all supported */
 	uint8_t width_supported;

@@ -38,24 +38,41 @@ fastest(uint32_t limit, unsigned code_max)
 	return (uint8_t)best;
 }
 
+/* This one is in the way of every path: a table, which follows from the two others (test_sa_rate.c
+ * reckons it again). */
 uint8_t
 sa_rate_of(enum link_width width, enum link_speed speed)
 {
-	static const uint32_t lane[] = {	/* kb/s */
-		[SPEED_SDR] = 2500000, [SPEED_DDR] = 5000000, [SPEED_QDR] = 10000000,
-		[SPEED_FDR10] = 10000000, [SPEED_FDR] = 14062500, [SPEED_EDR] = 25000000,
-		[SPEED_HDR] = 50000000, [SPEED_NDR] = 100000000, [SPEED_XDR] = 200000000,
+	enum { W1X, W2X, W4X, W8X, W12X, WIDTHS };
+	static const uint8_t column[] = {
+		[LINK_1X] = W1X + 1, [LINK_2X] = W2X + 1, [LINK_4X] = W4X + 1,
+		[LINK_8X] = W8X + 1, [LINK_12X] = W12X + 1,
+	};
+	static const uint8_t codes[][WIDTHS] = {
+		[SPEED_SDR] = { 2, 5, 3, 6, 4 }, [SPEED_DDR] = { 5, 3, 6, 7, 8 },
+		[SPEED_QDR] = { 3, 6, 7, 9, 10 }, [SPEED_FDR10] = { 3, 6, 7, 9, 10 },
+		[SPEED_FDR] = { 11, 19, 12, 13, 14 }, [SPEED_EDR] = { 15, 20, 16, 17, 18 },
+		[SPEED_HDR] = { 20, 16, 17, 21, 22 }, [SPEED_NDR] = { 16, 17, 21, 23, 24 },
+		[SPEED_XDR] = { 17, 21, 23, 24, 24 },
 	};
 
-	if ((unsigned)speed >= sizeof(lane) / sizeof(lane[0]))
+	if ((unsigned)width >= sizeof(column) || !column[width] ||
+	    (unsigned)speed >= sizeof(codes) / sizeof(codes[0]))
 		return 0;
-	return fastest(lane[speed] / 10 * link_lanes(width) / 100, SA_RATE_MAX);
+	return codes[speed][column[width] - 1];
 }
 
 uint8_t
 sa_rate_cap(unsigned code, unsigned code_max)
 {
 	return fastest(sa_rate_mbps(code), code_max);
+}
+
+uint8_t
+sa_rate_told(unsigned code, unsigned max)
+{
+	return code <= max && sa_rate_mbps(code) <= sa_rate_mbps(max) ? (uint8_t)code :
+		sa_rate_cap(sa_rate_mbps(code) > sa_rate_mbps(max) ? max : code, max);
 }
 
 int64_t

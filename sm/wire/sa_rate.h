@@ -17,6 +17,7 @@
 #define SA_RATE_MIN 2		/* 2.5 Gb/s */
 #define SA_RATE_MAX 24		/* 1200 Gb/s */
 #define SA_RATE_MAX_BASE 10	/* up to here any client knows them */
+#define SA_RATE_MAX_FIRST_EXTENDED 18	/* 300 Gb/s: up to here those that know extended speeds */
 #define SA_LIFE_MAX 63
 
 enum sa_selector {
@@ -43,6 +44,10 @@ sa_rate_of(enum link_width width, enum link_speed speed);
  * do not know the newer ones. 0 if there is none. */
 uint8_t
 sa_rate_cap(unsigned code, unsigned code_max);
+/* The rate to tell to whom no rate above, and no code after, `max` may be told: as sa_rate_cap(),
+ * and not faster than that. */
+uint8_t
+sa_rate_told(unsigned code, unsigned max);
 /* Nanoseconds of a lifetime code; 0 for a code above SA_LIFE_MAX. Saturates at INT64_MAX. */
 int64_t
 sa_life_ns(unsigned code);

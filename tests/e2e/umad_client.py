@@ -42,28 +42,30 @@ def sysfs(name):
 
 
 class Agent:
-    def __init__(self, mgmt_class, version, methods=()):
+    def __init__(self, mgmt_class, version, methods=(), rmpp=0, room=MAD):
         umad.umad_init()
         self.port = umad.umad_open_port(None, 0)
         if self.port < 0:
             raise SystemExit("the port cannot be opened: %d" % self.port)
         mask = (ctypes.c_long * 2)(sum(1 << m for m in methods), 0)
-        self.id = umad.umad_register(self.port, mgmt_class, version, 0, mask if methods else None)
-        self.buffer = ctypes.create_string_buffer(HEADER + MAD)
+        self.id = umad.umad_register(self.port, mgmt_class, version, rmpp,
+                                     mask if methods else None)
+        self.room = room
+        self.buffer = ctypes.create_string_buffer(HEADER + room)
 
-    def send(self, mad, lid, qp, timeout=1000, retries=3):
-        """0, or an errno value."""
+    def send(self, mad, lid, qp, timeout=1000, retries=3, size=MAD):
+        """0, or an errno value. A message of several MADs has the size that it has."""
         ctypes.memset(self.buffer, 0, HEADER)
-        ctypes.memmove(ctypes.addressof(self.buffer) + HEADER, mad, min(len(mad), MAD))
+        ctypes.memmove(ctypes.addressof(self.buffer) + HEADER, mad, min(len(mad), size))
         umad.umad_set_addr(self.buffer, lid, qp, 0, QKEY if qp else 0)
-        rc = umad.umad_send(self.port, self.id, self.buffer, MAD, timeout, retries)
+        rc = umad.umad_send(self.port, self.id, self.buffer, size, timeout, retries)
         return ctypes.get_errno() if rc else 0
 
     def receive(self, ms):
-        length = ctypes.c_int(MAD)
+        length = ctypes.c_int(self.room)
         if umad.umad_recv(self.port, self.buffer, ctypes.byref(length), ms) < 0:
             raise SystemExit("no answer")
-        return self.buffer.raw[HEADER:]
+        return self.buffer.raw[HEADER:HEADER + length.value]
 
 
 def header(mgmt_class, version, method, tid, attribute, modifier=0):

@@ -92,6 +92,21 @@ sa_bed_lid(const struct sa_bed *b, const char *name, unsigned port)
 	return model_portinfo(b->sm->bed->m, bed_node(b->sm->bed, name), port)->lid;
 }
 
+/* Of a host's port 1, or of a switch. */
+static inline uint64_t
+sa_bed_guid(const struct sa_bed *b, const char *name)
+{
+	uint32_t n = bed_node(b->sm->bed, name);
+
+	return model_port_guid(b->sm->bed->m, n, b->sm->bed->net->nodes[n].type != IBNET_SWITCH);
+}
+
+static inline struct sa_gid
+sa_bed_gid(const struct sa_bed *b, const char *name)
+{
+	return (struct sa_gid){ b->sm->conf.prefix, sa_bed_guid(b, name) };
+}
+
 /* Ask and wait for the answer; false if none comes within a second. */
 static inline bool
 sa_bed_ask(struct sa_bed *b, uint8_t method, const struct sa_type *t, const void *want,

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/sa/way.h"
+
+#include "sm/wire/sa_rate.h"
+
+/*
+ * Ways (IBA 15.2.5.16): each is walked through the tables of the published plan by plan_path(), as
+ * `weft path` has it. MTU and rate are those of the least link on it, and of a port 0 that it ends
+ * at. It is reversible if there is one back of the same service level; where the proof of the plan
+ * says that all hosts reach each other that needs no walk, since the service level of a pair is the
+ * same both ways (plan.h).
+ *
+ * Both ends must be of the partition that is asked for, or else of any one, and not both limited
+ * members of it; and whoever asks must share one with either, unless it showed our SM_Key.
+ */
+
+/* What a way can carry. */
+struct carries {
+	uint32_t mbps;		/* of `rate`; 0: none yet */
+	uint8_t mtu, rate;	/* codes of the least link */
+};
+
+/* ---- What is asked ---- */
+
+/* A value that is to be compared must be one. */
+static bool
+valid(const struct sa_ways *w, unsigned selector_bit, enum sa_quantity q, unsigned selector,
+      unsigned value)
+{
+	return !sa_ways_ask(w, selector_bit) || !sa_ways_ask(w, selector_bit + 1) ||
+	       selector == SA_BEST || sa_is_value(q, value);
+}
+
+static bool
+all_valid(const struct sa_ways *w)
+{
+	const struct sa_path *p = w->want;
+
+	return valid(w, SA_PATH_MTU_SELECTOR, SA_OF_MTU, p->mtu_selector, p->mtu) &&
+	       valid(w, SA_PATH_RATE_SELECTOR, SA_OF_RATE, p->rate_selector, p->rate) &&
+	       valid(w, SA_PATH_LIFE_SELECTOR, SA_OF_LIFE, p->life_selector, p->life);
+}
+
+static bool
+is_proved(const struct plan *p)
+{
+	const struct plan_check *c = &p->check;
+
+	return c->pairs && !c->unreachable && !c->cut_off && !c->loops && !c->misdelivered;
+}
+
+uint16_t
+sa_ways_init(struct sa_ways *w, const struct sa_ask *a, const struct sa_path *want, uint64_t mask)
+{
+	const struct config_subnet *conf = a->env->conf(a->env->arg);
+
+	*w = (struct sa_ways){
+		.a = a, .want = want, .mask = mask, .prefix = conf->prefix,
+		.life = (uint8_t)conf->subnet_timeout, .rate_max = sa_rate_max(a),
+		.both_ways = is_proved(a->plan),
+	};
+	if (!all_valid(w))
+		return SA_STATUS_INVALID;
+	/* A ServiceID has two components, and half of one is none. */
+	if (sa_ways_ask(w, SA_PATH_SERVICE_ID_MSB) != sa_ways_ask(w, SA_PATH_SERVICE_ID_LSB))
+		return SA_STATUS_INSUFFICIENT;
+	return 0;
+}
+
+/* The answer's value: `*value`, or what the request's selector makes of it. */
+static bool
+choose(const struct sa_ways *w, enum sa_quantity q, unsigned selector_bit, unsigned selector,
+       unsigned wanted, uint8_t *value)
+{
+	bool found = true;
+
+	if (sa_ways_ask(w, selector_bit) && sa_ways_ask(w, selector_bit + 1))
+		*value = sa_choose(q, selector, wanted, *value, &found);
+	return found;
+}
+
+bool
+sa_ways_choose(const struct sa_ways *w, struct sa_path *r)
+{
+	const struct sa_path *p = w->want;
+
+	r->mtu_selector = r->rate_selector = r->life_selector = SA_EXACTLY;
+	r->rate = sa_rate_told(r->rate, w->rate_max);
+	if (!choose(w, SA_OF_MTU, SA_PATH_MTU_SELECTOR, p->mtu_selector, p->mtu, &r->mtu) ||
+	    !choose(w, SA_OF_RATE, SA_PATH_RATE_SELECTOR, p->rate_selector, p->rate, &r->rate) ||
+	    !choose(w, SA_OF_LIFE, SA_PATH_LIFE_SELECTOR, p->life_selector, p->life, &r->life))
+		return false;
+	/* "Less than" may have chosen one that the client does not know. */
+	r->rate = sa_rate_told(r->rate, w->rate_max);
+	return true;
+}
+
+uint32_t
+sa_ways_port(const struct sa_ways *w, const struct sa_gid *gid)
+{
+	uint32_t port;
+
+	if (gid->prefix != w->prefix && gid->prefix != SA_LINK_LOCAL)
+		return FABRIC_NONE;
+	port = sa_port_by_guid(w->a, gid->guid);
+	return port != FABRIC_NONE && sa_base_lid(w->a, port) ? port : FABRIC_NONE;
+}
+
+static uint16_t
+find_end(const struct sa_ways *w, const struct sa_gid *gid, const uint16_t *lid,
+	 struct sa_way_end *e)
+{
+	const struct plan_lids *l = w->a->plan->lids;
+
+	*e = (struct sa_way_end){ .port = FABRIC_NONE };
+	if (gid) {
+		e->port = sa_ways_port(w, gid);
+		if (e->port == FABRIC_NONE)
+			return SA_STATUS_INVALID_GID;
+	}
+	if (!lid)
+		return 0;
+	if (!*lid || *lid > l->top || l->dest[*lid].port == FABRIC_NONE)
+		return SA_STATUS_NO_RECORDS;
+	if (gid && e->port != l->dest[*lid].port)
+		return SA_STATUS_INVALID;
+	e->port = l->dest[*lid].port;
+	e->lid = *lid;
+	return 0;
+}
+
+uint16_t
+sa_ways_source(const struct sa_ways *w, struct sa_way_end *e)
+{
+	return find_end(w, sa_ways_ask(w, SA_PATH_SGID) ? &w->want->sgid : NULL,
+			sa_ways_ask(w, SA_PATH_SLID) ? &w->want->slid : NULL, e);
+}
+
+uint16_t
+sa_ways_destination(const struct sa_ways *w, struct sa_way_end *e)
+{
+	return find_end(w, sa_ways_ask(w, SA_PATH_DGID) ? &w->want->dgid : NULL,
+			sa_ways_ask(w, SA_PATH_DLID) ? &w->want->dlid : NULL, e);
+}
+
+/* ---- What a way carries ---- */
+
+static void
+limit(struct carries *c, const struct fabric_port *p, uint8_t mtu)
+{
+	uint8_t rate = sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
+
+	if (mtu && (!c->mtu || mtu < c->mtu))
+		c->mtu = mtu;
+	if (rate && rate != c->rate && (!c->mbps || sa_rate_mbps(rate) < c->mbps)) {
+		c->rate = rate;
+		c->mbps = sa_rate_mbps(rate);
+	}
+}
+
+static void
+limit_by_end(struct carries *c, const struct sa_ask *a, uint32_t port)
+{
+	const struct fabric_port *p = &a->f->ports[port];
+
+	if (sa_node_of(a, port)->sw == FABRIC_NONE)
+		limit(c, p, p->neighbor_mtu);
+	else
+		limit(c, p, p->mtu_cap);
+}
+
+static struct carries
+carried(const struct sa_ask *a, const struct plan_path *way)
+{
+	const struct plan_lids *l = a->plan->lids;
+	struct carries c = { 0 };
+
+	limit_by_end(&c, a, l->dest[way->src_lid].port);
+	limit_by_end(&c, a, l->dest[way->dst_lid].port);
+	for (unsigned i = 0; i < way->len; i++) {
+		const struct plan_hop *h = &way->hops[i];
+		const struct fabric_port *p = fabric_port_at(a->f, h->node, h->out);
+
+		if (h->out)
+			limit(&c, p, p->neighbor_mtu);
+	}
+	return c;
+}
+
+/* ---- The record ---- */
+
+/* What the client says of its packets is its own affair, and comes back as it was said. */
+static void
+echo(const struct sa_ways *w, struct sa_path *r)
+{
+	const struct sa_path *p = w->want;
+
+	/* An alias stands for its port, and is what the client goes on with. */
+	if (sa_ways_ask(w, SA_PATH_SGID))
+		r->sgid.guid = p->sgid.guid;
+	if (sa_ways_ask(w, SA_PATH_DGID))
+		r->dgid.guid = p->dgid.guid;
+	if (sa_ways_ask(w, SA_PATH_SERVICE_ID_MSB))
+		r->service_id = p->service_id;
+	if (sa_ways_ask(w, SA_PATH_FLOW_LABEL))
+		r->flow_label = p->flow_label;
+	if (sa_ways_ask(w, SA_PATH_TCLASS))
+		r->tclass = p->tclass;
+	if (sa_ways_ask(w, SA_PATH_HOP_LIMIT))
+		r->hop_limit = p->hop_limit;
+	if (sa_ways_ask(w, SA_PATH_QOS_CLASS))
+		r->qos_class = p->qos_class;
+}
+
+/* Raw packets are of no partition. */
+static bool
+choose_partition(const struct sa_ways *w, uint32_t src, uint32_t dst, struct sa_path *r)
+{
+	if (!sa_may_know(w->a, src) || !sa_may_know(w->a, dst))
+		return false;
+	r->pkey = sa_common_pkey(w->a, src, dst, sa_ways_ask(w, SA_PATH_PKEY) ? w->want->pkey : 0);
+	if (!r->pkey || (sa_ways_ask(w, SA_PATH_PKEY) && !(w->want->pkey & SA_PKEY_NUMBER)))
+		return false;
+	if (sa_ways_ask(w, SA_PATH_RAW) && w->want->raw) {
+		r->raw = true;
+		r->pkey = 0;
+	}
+	return true;
+}
+
+static bool
+is_reversible(const struct sa_ways *w, const struct plan_path *way, uint32_t src, uint32_t dst)
+{
+	const struct sa_ask *a = w->a;
+	struct plan_path back;
+
+	if (w->both_ways && sa_node_of(a, src)->sw == FABRIC_NONE &&
+	    sa_node_of(a, dst)->sw == FABRIC_NONE)
+		return true;
+	return !plan_path(a->plan, way->dst_lid, way->src_lid, &back, NULL) && back.sl == way->sl;
+}
+
+static struct sa_gid
+gid_of(const struct sa_ways *w, uint32_t port)
+{
+	return (struct sa_gid){ w->prefix, w->a->f->ports[port].guid };
+}
+
+bool
+sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *way,
+       struct sa_path *r)
+{
+	const struct plan *plan = w->a->plan;
+	uint32_t src = plan->lids->dest[slid].port, dst = plan->lids->dest[dlid].port;
+	struct carries c;
+
+	*r = (struct sa_path){ .sgid = gid_of(w, src), .dgid = gid_of(w, dst),
+			       .slid = slid, .dlid = dlid };
+	if (!choose_partition(w, src, dst, r) || plan_path(plan, slid, dlid, way, NULL) ||
+	    (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != way->sl))
+		return false;
+	r->reversible = is_reversible(w, way, src, dst);
+	if (sa_ways_ask(w, SA_PATH_REVERSIBLE) && w->want->reversible && !r->reversible)
+		return false;
+	c = carried(w->a, way);
+	r->sl = way->sl;
+	r->mtu = c.mtu;
+	r->rate = c.mbps ? c.rate : SA_RATE_MIN;
+	r->life = src == dst ? 0 : w->life;
+	echo(w, r);
+	return sa_ways_choose(w, r);
+}
+
+/* ---- LIDs of two ports ---- */
+
+unsigned
+sa_way_lids(const struct sa_ask *a, uint32_t port, uint16_t named, uint16_t *first)
+{
+	*first = named ? named : sa_base_lid(a, port);
+	return named ? 1u : 1u << a->plan->lids->lmc[port];
+}
+
+struct sa_way_pair
+sa_way_pair(unsigned i, unsigned nsrc, unsigned ndst)
+{
+	unsigned least = nsrc < ndst ? nsrc : ndst, rest = i - least, src, dst;
+
+	if (i < least)
+		return (struct sa_way_pair){ (uint16_t)i, (uint16_t)i, 0 };
+	/* Row by row: the first `least` rows without the pair that was told before. */
+	if (rest < least * (ndst - 1)) {
+		src = rest / (ndst - 1);
+		dst = rest % (ndst - 1);
+		dst += dst >= src;
+	} else {
+		rest -= least * (ndst - 1);
+		src = least + rest / ndst;
+		dst = rest % ndst;
+	}
+	return (struct sa_way_pair){ (uint16_t)src, (uint16_t)dst, SA_WAY_SHARED };
+}
