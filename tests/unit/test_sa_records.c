@@ -47,7 +47,7 @@ test_class(void **state)
 	assert_int_equal(sa_bed_get(b, &sa_class_port_info_type, &c, 0, &c), 0);
 	assert_int_equal(c.base_version, 1);
 	assert_int_equal(c.class_version, 2);
-	assert_int_equal(c.cap_mask, 0x2202);		/* nothing that is not there */
+	assert_int_equal(c.cap_mask, 0x2602);		/* nothing that is not there */
 	assert_int_equal(c.cap_mask2, 0x4e8);
 	assert_int_equal(c.redirect_lid, 0);
 }
