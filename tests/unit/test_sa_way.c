@@ -117,8 +117,8 @@ make_plan(void)
 	plan_lids_index(plan->lids, f);
 	plan->rows[0] = plan_row_new(plan->lids->top);
 	for (unsigned i = 1; i <= HOSTS; i++)
-		plan->rows[0]->port[i] = (uint8_t)i;
-	plan->rows[0]->port[HOSTS + 1] = 0;
+		plan_row_set(&plan->rows[0], (uint16_t)i, (uint8_t)i);
+	plan_row_set(&plan->rows[0], HOSTS + 1, 0);
 	fabric_unref(f);
 	return plan;
 }
