@@ -115,6 +115,8 @@ status_drained(const json_t *s)
 		buf_printf(&b, "%s%s", i ? ", " : "", field_str(o, "node"));
 		if (field_uint(o, "port"))
 			buf_printf(&b, "/%llu", N(o, "port"));
+		if (strcmp(field_str(o, "reason"), "asked"))
+			buf_printf(&b, " (%s)", field_str(o, "reason"));
 	}
 	if (field_uint(s, "drained_total") > json_array_size(list))
 		buf_str(&b, " ...");

@@ -462,13 +462,41 @@ run_description(const struct call *c)
 	return 0;
 }
 
+/* As if somebody at LID 1 had used a key that is not the device's. */
+static int
+trap_of_key(const struct call *c, uint32_t node, unsigned port, uint16_t trap)
+{
+	const struct smp smp = {
+		.h = { .method = MAD_GET, .attr_id = ATTR_PORT_INFO,
+		       .mgmt_class = MAD_CLASS_SUBN_LID },
+		.m_key = 1,
+	};
+	bool is_switch = c->s->model->nodes[node].type == NODE_SWITCH;
+
+	if (trap == TRAP_SWITCH_BAD_P_KEY ? !is_switch || !port :
+	    !is_end_port(&c->s->model->nodes[node], port))
+		return error_set(c->e, ERR_INVALID, "%s does not send trap %u: %s does", c->args[0],
+				 trap, trap == TRAP_SWITCH_BAD_P_KEY ?
+				 "a port of a switch, not 0," :
+				 "a port of a host, or 0 of a switch,");
+	if (c->check)
+		return 0;
+	if (trap == TRAP_BAD_M_KEY)
+		trap_bad_mkey(c->s->model, node, port, 1, &smp);
+	else
+		model_bad_key(c->s->model, node, port, (enum trap_number)trap, 0x8001, 1);
+	return 0;
+}
+
 /* Traps that a device sends by itself are those of faults; these are sent because somebody says
  * so. */
 static int
 run_trap(const struct call *c)
 {
-	static const char *const words[] = { "128", "129", "130", "131", "144",
-					     NULL };
+	static const char *const words[] = {
+		"128", "129", "130", "131", "144", "256", "257", "258", "259", NULL,
+	};
+	static const uint16_t traps[] = { 128, 129, 130, 131, 144, 256, 257, 258, 259 };
 	unsigned which, port;
 	uint32_t node;
 	int rc;
@@ -482,6 +510,8 @@ run_trap(const struct call *c)
 	if (which == 4 && !is_end_port(&c->s->model->nodes[node], port))
 		return error_set(c->e, ERR_INVALID, "%s does not send trap 144: of a switch port 0 "
 				 "does", c->args[0]);
+	if (traps[which] >= 256)
+		return trap_of_key(c, node, port, traps[which]);
 	if (which && which != 4 && !port)
 		return error_set(c->e, ERR_INVALID, "%s has no link that could have errors",
 				 c->args[0]);
@@ -544,7 +574,7 @@ const struct command command_faults[] = {
 	  run_system_guid },
 	{ "description", "NODE TEXT", "another NodeDescription, with trap 144", 2, 2,
 	  run_description },
-	{ "trap", "NODE/PORT 128|129|130|131|144", "send this trap", 2, 2, run_trap },
+	{ "trap", "NODE/PORT 128|...|131|144|256|...|259", "send this trap", 2, 2, run_trap },
 	{ "heal", "", "undo all faults that are in effect", 0, 0, run_heal },
 	{ 0 },
 };

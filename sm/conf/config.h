@@ -32,6 +32,12 @@ enum config_fallback {
 	FALLBACK_REFUSE,	/* keep the old tables */
 };
 
+enum config_babbling {
+	BABBLING_REPORT,
+	BABBLING_ISOLATE,
+	BABBLING_DISABLE,
+};
+
 struct config_subnet {
 	const char *name;		/* "default"; [a-z0-9_-]{1,31} */
 	const char *port;		/* "auto", "mlx5_0:1", GUID */
@@ -78,6 +84,7 @@ struct config_subnet {
 		monotime forget_after;	/* members whose ports are gone; 0: at once */
 	} multicast;
 	bool client_reregister;		/* ask clients to register again when it is needed */
+	enum config_babbling babbling;	/* what a port comes to that babbles */
 	bool refuse_if_master;		/* exit when another master is in charge; default false */
 };
 

@@ -21,6 +21,7 @@
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
+static const char *const babbling_words[] = { "report", "isolate", "disable", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Behind the first in the order of the codes of PathRecord, from 2 on (sa_rate.h). */
 static const char *const rate_words[] = {
@@ -349,6 +350,16 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(client_reregister),
 		.help = "Ask hosts to register their groups and services again when this manager "
 			"cannot know them.",
+	}, {
+		.name = "babbling", .type = OPTION_WORD, .initial = "report",
+		.words = babbling_words,
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(babbling),
+		.help = "What is done about a port that sends ten traps of link errors (129, "
+			"130, 131) with less than five seconds between them: report warns; "
+			"isolate keeps traffic off a cable between switches until the port was "
+			"quiet for a minute, or weft undrain is asked to; disable switches the "
+			"port off, at the switch, until weft undrain. What the fabric would "
+			"fall apart without is left as it is, and warned of.",
 	}, {
 		.name = "refuse_if_master", .type = OPTION_BOOL, .initial = "false",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(refuse_if_master),

@@ -405,7 +405,10 @@ description_done(struct subnet *s, struct device *d, const struct transact_resul
 	char desc[NODEDESC_SIZE];
 
 	nodedesc_decode(desc, res->data);
-	if (strcmp(desc, d->desc))
+	/* A name alone is published, and nothing is routed for it. */
+	if (strcmp(desc, d->desc) && d->complete && s->plan)
+		s->want_refresh = true;
+	else if (strcmp(desc, d->desc))
 		s->sweep.changed = true;
 	memcpy(d->desc, desc, sizeof(desc));
 }

@@ -8,7 +8,8 @@
  * thus keeps one cable, over which nothing but its own traffic goes.
  *
  * The set is one row of the store, written when the tables are in and before the command is
- * answered. It names GUIDs and ports, whether they are there or not.
+ * answered. It names GUIDs and ports, whether they are there or not. Cables of ports that babble
+ * are in it too (babble.c).
  */
 #include "sm/core/subnet_i.h"
 
@@ -25,11 +26,13 @@ drain_key(const struct subnet *s, char key[64])
 	snprintf(key, 64, "drained %s", s->conf->name);
 }
 
-static void
-add(struct drains *d, uint64_t guid, int port)
+void
+drains_add(struct drains *d, const struct drain *new)
 {
+	struct drain copy = *new;	/* it may be in the list that moves */
+
 	d->list = mem_realloc(d->list, d->len + 1u, sizeof(*d->list));
-	d->list[d->len++] = (struct drain){ .guid = guid, .port = port };
+	d->list[d->len++] = copy;
 }
 
 void
@@ -37,7 +40,7 @@ drains_copy(struct drains *to, const struct drains *from)
 {
 	*to = (struct drains){0};
 	for (uint32_t i = 0; i < from->len; i++)
-		add(to, from->list[i].guid, from->list[i].port);
+		drains_add(to, &from->list[i]);
 }
 
 void
@@ -47,20 +50,41 @@ drains_free(struct drains *d)
 	*d = (struct drains){0};
 }
 
-/* "0xGUID/PORT 0xGUID ..." */
+static const char *const why_names[] = {
+	[DRAIN_ASKED] = "", [DRAIN_BABBLES] = "babbles", [DRAIN_DISABLED] = "disabled",
+	[DRAIN_ENABLING] = "enabling",
+};
+
+/* "0xGUID" of a switch, "0xGUID/PORT", or "0xGUID/PORT=WHY". */
+static bool
+parse_one(char *word, struct drain *d)
+{
+	char *slash = strchr(word, '/'), *why = slash ? strchr(slash, '=') : NULL;
+	uint64_t port;
+
+	if (slash)
+		*slash++ = '\0';
+	if (why)
+		*why++ = '\0';
+	if (!guid_parse(word, &d->guid) || (slash && !number_parse(slash, 1, 254, &port)))
+		return false;
+	d->port = slash ? (int)port : CHANGE_ALL_PORTS;
+	for (unsigned i = DRAIN_BABBLES; why && i <= DRAIN_ENABLING; i++)
+		if (!strcmp(why, why_names[i]))
+			d->why = i;
+	return !why || d->why != DRAIN_ASKED;
+}
+
 static void
-parse(struct drains *d, const char *value)
+parse(struct subnet *s, const char *value)
 {
 	char *copy = mem_strdup(value), *save = NULL;
 
 	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		char *slash = strchr(word, '/');
-		uint64_t guid, port = 0;
+		struct drain d = { .heard = loop_now(s->env.loop) };
 
-		if (slash)
-			*slash++ = '\0';
-		if (guid_parse(word, &guid) && (!slash || number_parse(slash, 1, 254, &port)))
-			add(d, guid, slash ? (int)port : CHANGE_ALL_PORTS);
+		if (parse_one(word, &d))
+			drains_add(&s->drains, &d);
 		else
 			log_warning("the drained place \"%.80s\" cannot be read and is forgotten",
 				    word);
@@ -76,7 +100,7 @@ load_row(void *arg, const char *key, const char *value)
 
 	drain_key(s, ours);
 	if (!strcmp(key, ours))
-		parse(&s->drains, value);
+		parse(s, value);
 }
 
 void
@@ -101,6 +125,8 @@ drains_save(struct subnet *s, store_done_fn fn, void *arg)
 		buf_printf(&value, "%s%s", i ? " " : "", guid_text(guid, d->guid));
 		if (d->port != CHANGE_ALL_PORTS)
 			buf_printf(&value, "/%d", d->port);
+		if (d->why != DRAIN_ASKED)
+			buf_printf(&value, "=%s", why_names[d->why]);
 	}
 	if (value.len)
 		store_put(s->env.store, STORE_META, key, value.data);
@@ -170,20 +196,29 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 {
 	bool drain = c->kind == CHANGE_DRAIN;
 	const char *name = f->nodes[fabric_node_by_guid(f, c->guid)].name;
-	uint32_t left = 0;
+	uint32_t left = 0, lifted = 0;
 
 	if (drain && may_drain(f, c, e))
 		return e->code;
-	for (uint32_t i = 0; i < d->len; i++)
-		if (!is_meant(f, &d->list[i], c))
-			d->list[left++] = d->list[i];
-	if (drain == (left < d->len))
+	for (uint32_t i = 0; i < d->len; i++) {
+		struct drain *old = &d->list[i];
+		bool meant = old->why != DRAIN_ENABLING && is_meant(f, old, c);
+
+		lifted += meant;
+		/* A port that is disabled has to be enabled first: babble.c. */
+		if (meant && old->why == DRAIN_DISABLED && !drain)
+			old->why = DRAIN_ENABLING;
+		else if (meant)
+			continue;
+		d->list[left++] = *old;
+	}
+	if (drain == (lifted > 0))
 		return error_set(e, drain ? ERR_EXISTS : ERR_NOT_FOUND, "%s%s is %s", name,
 				 c->port == CHANGE_ALL_PORTS ? "" : ": this cable",
 				 drain ? "drained already" : "not drained");
 	d->len = left;
 	if (drain)
-		add(d, c->guid, c->port);
+		drains_add(d, &(struct drain){ .guid = c->guid, .port = c->port });
 	return 0;
 }
 
@@ -274,7 +309,8 @@ drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
 	const struct fabric *shown;
 
 	for (uint32_t i = 0; i < d->len; i++)
-		mark(f, &d->list[i], cut);
+		if (d->list[i].why != DRAIN_ENABLING)
+			mark(f, &d->list[i], cut);
 	report->kept = d->len ? keep_together(f, cut) : 0;
 	report->cables = 0;
 	for (uint32_t i = 0; i < f->nports; i++)

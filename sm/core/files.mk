@@ -1,5 +1,6 @@
 core_src := \
 	sm/core/admin.c \
+	sm/core/babble.c \
 	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \
@@ -23,6 +24,7 @@ core_src := \
 	sm/core/subnet.c \
 	sm/core/sweep.c \
 	sm/core/topo.c \
+	sm/core/trap.c \
 	sm/core/verdict.c
 core_public := sm/core/subnet.h
 core_pkgs := libsystemd

@@ -3,27 +3,12 @@
  * What comes unasked: traps of devices (IBA 14.2.5.1 and 13.4.8) and questions of other subnet
  * managers (SMInfo, 14.2.5.13); what is for the subnet administrator is handed on to it.
  *
- * A trap is answered with TrapRepress in every role that may receive it, then turned into an event
- * and, as master, into the smallest sweep that looks at what it names. Nothing here trusts the
- * sender: unknown LIDs and impossible ports are told (rate-limited) and looked at by a light sweep.
+ * A trap is answered with TrapRepress in every role that may receive it, and is then the business
+ * of trap.c.
  */
 #include "sm/core/subnet_i.h"
 
 #include <string.h>
-
-#define TRAP_QUIET SEC(60)	/* one event a port in this time, with the count */
-
-/* The device that holds a LID, by the published plan. */
-static struct device *
-device_by_lid(struct subnet *s, uint16_t lid)
-{
-	const struct plan_lids *l = s->plan ? s->plan->lids : NULL;
-	uint32_t port;
-
-	if (!l || !lid || lid > l->top || (port = l->dest[lid].port) == FABRIC_NONE)
-		return NULL;
-	return topo_find(&s->topo, s->plan->fabric->nodes[s->plan->fabric->ports[port].node].guid);
-}
 
 /* Send back what came, as its answer. */
 static void
@@ -51,104 +36,6 @@ repress(struct subnet *s, const struct port_mad *in, const struct smp *trap)
 	smp.h.status = 0;
 	smp.m_key = s->conf->m_key;
 	answer(s, in, &smp);
-}
-
-static void
-trap_link_state(struct subnet *s, const struct notice *n)
-{
-	uint16_t lid = notice_subject_lid(n);
-	struct device *d = device_by_lid(s, lid ? lid : n->issuer_lid);
-	char text[DEVICE_TEXT_SIZE];
-
-	if (!d) {
-		log_limited(&s->limit_trap, LOG_L_NOTICE,
-			    "trap 128 from LID %u, which is nobody's: a light sweep follows", lid);
-		s->told = true;
-		subnet_want_sweep(s, SWEEP_LIGHT);
-		return;
-	}
-	log_limited(&s->limit_trap, LOG_L_INFO, "trap 128: a link of %s changed",
-		    device_text(text, d, s->env.names));
-	subnet_want_device(s, d->guid);
-	if (s->stage == SUBNET_PUSH && d->info.node_type == NODE_SWITCH)
-		push_link_changed(s, d);
-}
-
-static void
-trap_capability(struct subnet *s, const struct notice *n)
-{
-	uint16_t lid = notice_subject_lid(n);
-	struct device *d = device_by_lid(s, lid ? lid : n->issuer_lid);
-	char text[DEVICE_TEXT_SIZE];
-
-	if (!d) {
-		log_limited(&s->limit_trap, LOG_L_NOTICE,
-			    "trap 144 from LID %u, which is nobody's: a light sweep follows", lid);
-		s->told = true;
-		subnet_want_sweep(s, SWEEP_LIGHT);
-		return;
-	}
-	log_limited(&s->limit_trap, LOG_L_INFO, "trap 144: %s changed its %s",
-		    device_text(text, d, s->env.names),
-		    notice_144_flags(n) & NOTICE_144_NODE_DESCRIPTION ? "description" :
-		    "capabilities");
-	/* Both are read again with the device; a new subnet manager shows in the capabilities. */
-	subnet_want_device(s, d->guid);
-}
-
-static void
-trap_port_errors(struct subnet *s, const struct notice *n)
-{
-	struct device *d = device_by_lid(s, notice_subject_lid(n));
-	unsigned port = notice_subject_port(n);
-	char text[DEVICE_TEXT_SIZE];
-	struct live_port *p;
-
-	if (!d || port > d->info.num_ports) {
-		log_limited(&s->limit_trap, LOG_L_NOTICE, "trap %u names LID %u port %u, which is "
-			    "nobody's", n->trap, notice_subject_lid(n), port);
-		return;
-	}
-	p = &d->ports[port];
-	p->traps++;
-	if (p->trap_told && loop_now(s->env.loop) - p->trap_told < TRAP_QUIET)
-		return;
-	p->trap_told = loop_now(s->env.loop);
-	subnet_event(s, EVENT_TRAP, LOG_L_WARNING, d->guid, port,
-		     "trap %u (%u in all): %s on port %u of %s: check its cable", n->trap,
-		     p->traps, n->trap == TRAP_LOCAL_INTEGRITY ? "local link integrity errors" :
-		     n->trap == TRAP_BUFFER_OVERRUN ? "buffer overruns" :
-		     "flow control watchdog expired", port, device_text(text, d, s->env.names));
-}
-
-static void
-trap(struct subnet *s, const struct notice *n)
-{
-	if (s->role != ROLE_MASTER)
-		return;		/* the master's business; ours was to stop the repeats */
-	admin_trap(s, n);
-	if (!n->generic) {
-		log_limited(&s->limit_trap, LOG_L_INFO, "vendor notice from LID %u",
-			    n->issuer_lid);
-		return;
-	}
-	switch (n->trap) {
-	case TRAP_LINK_STATE:
-		trap_link_state(s, n);
-		break;
-	case TRAP_CAPABILITY:
-	case TRAP_SYSTEM_IMAGE_GUID:
-		trap_capability(s, n);
-		break;
-	case TRAP_LOCAL_INTEGRITY:
-	case TRAP_BUFFER_OVERRUN:
-	case TRAP_FLOW_CONTROL:
-		trap_port_errors(s, n);
-		break;
-	default:
-		log_limited(&s->limit_trap, LOG_L_NOTICE, "trap %u from LID %u", n->trap,
-			    n->issuer_lid);
-	}
 }
 
 /*
@@ -222,7 +109,7 @@ notice_request(void *subnet, const struct port_mad *m)
 	if (smp.h.method == MAD_TRAP && smp.h.attr_id == ATTR_NOTICE) {
 		repress(s, m, &smp);
 		notice_decode(&n, smp.data);
-		trap(s, &n);
+		trap_came(s, m->lid, smp.h.tid, &n);
 		return;
 	}
 	s->st.mads_unsolicited++;

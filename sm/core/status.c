@@ -176,6 +176,38 @@ warn_multicast(const struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_babbling(struct subnet *s, struct subnet_status *st)
+{
+	char text[DEVICE_TEXT_SIZE];
+	uint32_t ports = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 1; n <= d->info.num_ports; n++) {
+			const struct live_port *p = &d->ports[n];
+
+			if (!(p->flags & LIVE_PORT_BABBLES) || ++ports > LISTED_DEVICES)
+				continue;
+			warn(st, "port %u of %s babbles, %u traps in a row: see `weft show events` "
+			     "and check its cable", n, device_text(text, d, s->env.names),
+			     p->streak);
+		}
+	}
+	if (ports > LISTED_DEVICES)
+		warn(st, "%u ports in all babble", ports);
+	for (uint32_t i = 0; i < s->drains.len; i++) {
+		const struct drain *e = &s->drains.list[i];
+		const struct device *d = e->why == DRAIN_DISABLED ? topo_find(&s->topo, e->guid) :
+			NULL;
+
+		if (d)
+			warn(st, "port %d of %s is disabled, for it babbled: `weft undrain` "
+			     "enables it", e->port, device_text(text, d, s->env.names));
+	}
+}
+
+static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
@@ -194,6 +226,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);
 	warn_multicast(s, st);
+	warn_babbling(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);
 	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
@@ -236,6 +269,7 @@ state_name(const struct subnet *s)
 	case SUBNET_POLL:
 	case SUBNET_MULTICAST:
 	case SUBNET_GUIDS:
+	case SUBNET_PORTS:
 		break;
 	}
 	if (s->role == ROLE_STANDBY)
@@ -305,6 +339,28 @@ status_found(const struct subnet *s, struct subnet_status *st)
 	st->current = s->role == ROLE_MASTER || s->role == ROLE_DISCOVERING;
 }
 
+static void
+status_drained(const struct subnet *s, struct subnet_status *st)
+{
+	static const char *const why[] = {
+		[DRAIN_ASKED] = "asked", [DRAIN_BABBLES] = "babbles", [DRAIN_DISABLED] = "disabled",
+	};
+
+	st->ndrained = 0;
+	for (uint32_t i = 0; i < s->drains.len; i++) {
+		const struct drain *d = &s->drains.list[i];
+
+		if (d->why == DRAIN_ENABLING)
+			continue;
+		if (st->ndrained < STATUS_MAX_DRAINED) {
+			st->drained[st->ndrained].guid = d->guid;
+			st->drained[st->ndrained].port = d->port;
+			st->drained[st->ndrained].why = why[d->why];
+		}
+		st->ndrained++;
+	}
+}
+
 void
 subnet_status(struct subnet *s, struct subnet_status *st)
 {
@@ -326,11 +382,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 	st->up = s->up && !change_pending(s);
 	status_engines(s, st);
 	st->proof_whole = s->proof.whole;
-	st->ndrained = s->drains.len;
-	for (uint32_t i = 0; i < s->drains.len && i < STATUS_MAX_DRAINED; i++) {
-		st->drained[i].guid = s->drains.list[i].guid;
-		st->drained[i].port = s->drains.list[i].port;
-	}
+	status_drained(s, st);
 	if (p)
 		status_plan(s, st);
 	else

@@ -147,6 +147,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 		return multicast_next(s, agent_of(t), r);
 	case SUBNET_GUIDS:
 		return guids_next(s, agent_of(t), r);
+	case SUBNET_PORTS:
+		return babble_next(s, agent_of(t), r);
 	default:
 		return false;
 	}
@@ -222,6 +224,9 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 	case SUBNET_GUIDS:
 		guids_done(s, agent_of(t), res);
 		break;
+	case SUBNET_PORTS:
+		babble_done(s, agent_of(t), res);
+		break;
 	default:
 		if (agent_of(t)->kind == AGENT_DEVICE)
 			list_entry(agent_of(t), struct device, agent)->inflight = 0;
@@ -261,6 +266,9 @@ on_idle(void *arg)
 		break;
 	case SUBNET_GUIDS:
 		guids_idle(s);
+		break;
+	case SUBNET_PORTS:
+		babble_idle(s);
 		break;
 	default:
 		break;
@@ -380,7 +388,7 @@ subnet_rest(struct subnet *s)
 		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
-	if (s->stage == SUBNET_IDLE && !multicast_write(s))
+	if (s->stage == SUBNET_IDLE && !babble_write(s) && !multicast_write(s))
 		guids_write(s);
 }
 
@@ -391,7 +399,7 @@ subnet_stage_over(struct subnet *s)
 	if (!loop_timer_pending(s->timer) || s->wanted != SWEEP_NONE || s->want_route ||
 	    s->push_incomplete || s->reroute.waiting || s->want_refresh)
 		subnet_rest(s);
-	else if (!multicast_write(s))
+	else if (!babble_write(s) && !multicast_write(s))
 		guids_write(s);
 }
 
@@ -762,6 +770,8 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->sa = admin_new(s);
 	multicast_init(s);
 	guids_init(s);
+	trap_init(s);
+	babble_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
@@ -809,6 +819,8 @@ subnet_free(struct subnet *s)
 	plan_unref(s->plan);
 	multicast_free(s);
 	guids_free(s);
+	trap_free(s);
+	babble_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);

@@ -24,6 +24,7 @@ enum subnet_stage {
 	SUBNET_POLL,		/* standby: asking the master whether it lives */
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
+	SUBNET_PORTS,		/* babble.c disables or enables ports */
 };
 
 enum subnet_role {
@@ -175,9 +176,18 @@ struct peer_sm {
 };
 
 /* What traffic is kept off; see drain.c. */
+enum drain_why {
+	DRAIN_ASKED,		/* by an administrator */
+	DRAIN_BABBLES,		/* till the port is quiet: babble.c */
+	DRAIN_DISABLED,		/* the port of a switch is to be disabled: babble.c */
+	DRAIN_ENABLING,		/* and is to be enabled again; then the entry goes */
+};
+
 struct drain {
 	uint64_t guid;		/* node GUID */
 	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
+	enum drain_why why;	/* only DRAIN_ASKED may be of a whole switch */
+	monotime heard;		/* DRAIN_BABBLES: when it sent its last trap */
 };
 
 struct drains {
@@ -231,6 +241,26 @@ struct guids {
 	bool failed;			/* some device did not answer in this round */
 	uint32_t sets;			/* written, since the start */
 };
+
+/* Where traps come from; see trap.c. */
+struct trap_source;
+struct traps {
+	struct trap_source *sources;	/* a ring; NULL: none came yet */
+	struct map by_key;		/* sender, trap and port -> index in it */
+	uint32_t next;			/* slot of the next new one */
+	struct map later;		/* node GUIDs to look at when the timer fires */
+	bool look;			/* and a light sweep is wanted then */
+	struct loop_timer *timer;	/* for these */
+};
+
+/* Ports that babble; see babble.c. */
+struct babble {
+	struct loop_timer *timer;	/* to see who is quiet again */
+	struct loop_timer *retry;	/* a port could not be set: not before this */
+};
+
+/* Value in subnet.dirty: of the device nothing but its description has changed. */
+#define DIRTY_DESCRIPTION 1
 
 struct sa;
 
@@ -294,6 +324,8 @@ struct subnet {
 	struct proof proof;		/* of the published plan */
 	struct multicast multicast;	/* trees of multicast groups */
 	struct guids guids;		/* alias GUIDs of ports */
+	struct traps traps;		/* who sends them */
+	struct babble babble;		/* who sends too many */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -430,7 +462,36 @@ office_remember(struct subnet *s);
 void
 office_leave(struct subnet *s);
 
+/* trap.c */
+void
+trap_init(struct subnet *s);
+void
+trap_free(struct subnet *s);
+/* A trap of LID `from` with this transaction; it was repressed. */
+void
+trap_came(struct subnet *s, uint16_t from, uint64_t tid, const struct notice *n);
+
+/* babble.c */
+void
+babble_init(struct subnet *s);
+void
+babble_free(struct subnet *s);
+/* A port sent a trap 129 to 131. */
+void
+babble_heard(struct subnet *s, struct live_port *p);
+/* As multicast_write() and what belongs to it. */
+bool
+babble_write(struct subnet *s);
+bool
+babble_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+babble_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+babble_idle(struct subnet *s);
+
 /* drain.c */
+void
+drains_add(struct drains *d, const struct drain *new);
 void
 drains_load(struct subnet *s);
 void

@@ -487,7 +487,8 @@ static void
 start_device(struct subnet *s, struct device *d)
 {
 	bool is_switch = d->info.node_type == NODE_SWITCH;
-	bool dirty = map_get(&s->dirty, d->guid) != MAP_NONE;
+	uint32_t told = map_get(&s->dirty, d->guid);
+	bool dirty = told != MAP_NONE && told != DIRTY_DESCRIPTION;
 
 	d->suspect = d->answered = d->busy = d->relinked = false;
 	device_forget_wants(d);
@@ -495,13 +496,17 @@ start_device(struct subnet *s, struct device *d)
 		return;
 	if (d->complete && !d->silent)
 		d->seen_sweep = s->sweep.id;
+	if (told == DIRTY_DESCRIPTION && !d->silent) {
+		d->want_desc = true;
+		sweep_device_ready(s, d);
+	}
 	if (d == s->topo.own && !is_switch) {
 		bits_set(&d->read, s->topo.own_port);
 		sweep_device_ready(s, d);
 		return;
 	}
 	/* Who sends a trap lives. */
-	if (d->silent && !dirty && loop_now(s->env.loop) < d->retry_after)
+	if (d->silent && told == MAP_NONE && loop_now(s->env.loop) < d->retry_after)
 		return;
 	if (dirty && (is_switch || !d->silent)) {
 		want_changed(s, d);

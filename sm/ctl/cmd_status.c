@@ -93,6 +93,12 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "unsolicited", st->mads_unsolicited);
 	jw_uint(j, "refused", st->mads_refused);
 	jw_end(j);
+	jw_object(j, "traps");
+	jw_uint(j, "received", st->traps);
+	jw_uint(j, "repeated", st->traps_repeated);
+	jw_uint(j, "suppressed", st->traps_suppressed);
+	jw_uint(j, "unknown", st->traps_unknown);
+	jw_end(j);
 	jw_object(j, "sa");
 	jw_uint(j, "requests", st->sa_requests);
 	jw_uint(j, "answered", st->sa_answered);
@@ -111,7 +117,7 @@ lost_links(const struct plan *p)
 	return lost;
 }
 
-/* {node, guid, port} each; port null: the whole switch. */
+/* {node, guid, port, reason} each; port null: the whole switch. */
 static void
 put_drained(struct json *j, const struct subnet_status *st, const struct plan *p)
 {
@@ -130,6 +136,7 @@ put_drained(struct json *j, const struct subnet_status *st, const struct plan *p
 			jw_null(j, "port");
 		else
 			jw_uint(j, "port", (uint64_t)st->drained[i].port);
+		jw_str(j, "reason", st->drained[i].why);
 		jw_end(j);
 	}
 	jw_end(j);

@@ -40,6 +40,7 @@ struct subnet_status {
 	struct {
 		uint64_t guid;		/* node GUID */
 		int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
+		const char *why;	/* "asked", "babbles", "disabled" */
 	} drained[STATUS_MAX_DRAINED];	/* the first of them */
 	uint16_t top_lid;
 	uint64_t sweeps;		/* heavy and partial ones finished */
@@ -55,6 +56,10 @@ struct subnet_status {
 	uint64_t mads_malformed;
 	uint64_t mads_unsolicited;
 	uint64_t mads_refused;
+	uint64_t traps;			/* notices of devices that came */
+	uint64_t traps_repeated;	/* of them heard before: not told, not acted on */
+	uint64_t traps_suppressed;	/* not told, for their source sends too many */
+	uint64_t traps_unknown;		/* of LIDs and ports that are nobody's */
 	uint64_t sa_requests;		/* to the subnet administrator */
 	uint64_t sa_answered;		/* of them with what was asked for */
 	uint64_t sa_refused;		/* answered with an error status */

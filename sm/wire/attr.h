@@ -228,6 +228,23 @@ notice_subject_port(const struct notice *n);
 uint16_t
 notice_144_flags(const struct notice *n);
 
+/* Traps 256 to 259: who tried what with a wrong key. */
+struct notice_key {
+	uint16_t source;	/* LID of who tried; 0xffff by a directed route */
+	uint16_t dest;		/* LID that it was sent to; 0 unknown */
+	uint64_t key;		/* M_Key, P_Key or Q_Key that was wrong */
+	uint8_t method;		/* trap 256: of the request */
+	uint16_t attr_id;	/* trap 256: of the request */
+	uint8_t port;		/* trap 259: port of the switch; else 0 */
+};
+
+/* False: it is another trap. */
+bool
+notice_bad_key(const struct notice *n, struct notice_key *k);
+/* Trap 145: the new SystemImageGUID; 0 for others. */
+uint64_t
+notice_145_guid(const struct notice *n);
+
 struct vlarb_entry {
 	uint8_t vl;		/* 4 bits */
 	uint8_t weight;		/* 64-byte units; 0 = skipped */

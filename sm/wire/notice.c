@@ -12,6 +12,9 @@
  *   129-131   2 LID, 4 port number
  *   144       2 LID, 5 OtherLocalChanges (lowest bit), 6 CapabilityMask, 10 change flags
  *   145       2 LID, 6 SystemImageGUID
+ *   256       2 LID, 6 method, 8 attribute, 14 M_Key
+ *   257-258   2 LID, 4 LID, 6 key (32 bits)
+ *   259       2 LID, 4 LID, 6 P_Key, 50 port number
  *
  * They answer 0 for all other traps and for the vendor's own notices, whose numbers mean nothing.
  */
@@ -87,4 +90,45 @@ notice_144_flags(const struct notice *n)
 	if (!n->generic || n->trap != TRAP_CAPABILITY || !(n->details[5] & 1))
 		return 0;
 	return detail(n, 10);
+}
+
+/* `size` bytes at byte `at`, the first the highest. */
+static uint64_t
+number(const struct notice *n, size_t at, size_t size)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < size; i++)
+		v = v << 8 | n->details[at + i];
+	return v;
+}
+
+uint64_t
+notice_145_guid(const struct notice *n)
+{
+	return n->generic && n->trap == TRAP_SYSTEM_IMAGE_GUID ? number(n, 6, 8) : 0;
+}
+
+bool
+notice_bad_key(const struct notice *n, struct notice_key *k)
+{
+	if (!n->generic || n->trap < TRAP_BAD_M_KEY || n->trap > TRAP_SWITCH_BAD_P_KEY)
+		return false;
+	*k = (struct notice_key){ .source = detail(n, 2) };
+	switch (n->trap) {
+	case TRAP_BAD_M_KEY:
+		k->method = n->details[6];
+		k->attr_id = detail(n, 8);
+		k->key = number(n, 14, 8);
+		break;
+	case TRAP_SWITCH_BAD_P_KEY:
+		k->dest = detail(n, 4);
+		k->key = detail(n, 6);
+		k->port = n->details[50];
+		break;
+	default:
+		k->dest = detail(n, 4);
+		k->key = number(n, 6, 4);
+	}
+	return true;
 }

@@ -493,6 +493,9 @@ test_notices(void **state)
 	assert_true(bed_quiet(sm, SEC(5)));
 	assert_int_equal(repressed, sent);
 	bed_check(sm);
+	/* So many are looked at once a second. */
+	bed_wait(b, SEC(10));
+	assert_true(bed_quiet(sm, SEC(5)));
 	/* The LID of nobody: somebody's link changed, so each switch is asked. */
 	model_count_reset(b->m);
 	send_notice(sm, c, ++sent, &(struct notice){ .generic = true, .trap = 128,

@@ -255,6 +255,41 @@ test_notice_bytes(void **state)
 	assert_int_equal(notice_subject_lid(&n), 0);
 }
 
+/* What is where: tables of 14.2.5.1. */
+static void
+test_notice_keys(void **state)
+{
+	struct notice n = { .generic = true, .trap = TRAP_BAD_M_KEY };
+	struct notice_key k;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(n.details); i++)
+		n.details[i] = (uint8_t)i;
+	assert_true(notice_bad_key(&n, &k));
+	assert_int_equal(k.source, 0x0203);
+	assert_int_equal(k.method, 6);
+	assert_int_equal(k.attr_id, 0x0809);
+	assert_true(k.key == 0x0e0f101112131415);
+	assert_int_equal(k.dest, 0);
+	n.trap = TRAP_BAD_Q_KEY;
+	assert_true(notice_bad_key(&n, &k));
+	assert_int_equal(k.source, 0x0203);
+	assert_int_equal(k.dest, 0x0405);
+	assert_true(k.key == 0x06070809);
+	n.trap = TRAP_SWITCH_BAD_P_KEY;
+	assert_true(notice_bad_key(&n, &k));
+	assert_int_equal(k.dest, 0x0405);
+	assert_true(k.key == 0x0607);
+	assert_int_equal(k.port, 50);
+	n.trap = TRAP_SYSTEM_IMAGE_GUID;
+	assert_false(notice_bad_key(&n, &k));
+	assert_true(notice_145_guid(&n) == 0x060708090a0b0c0d);
+	n.generic = false;
+	n.trap = TRAP_BAD_P_KEY;
+	assert_false(notice_bad_key(&n, &k));
+	assert_true(notice_145_guid(&n) == 0);
+}
+
 static void
 test_notice_subjects(void **state)
 {
@@ -577,6 +612,7 @@ main(void)
 		cmocka_unit_test(test_sminfo_bytes),
 		cmocka_unit_test(test_notice_bytes),
 		cmocka_unit_test(test_notice_subjects),
+		cmocka_unit_test(test_notice_keys),
 		cmocka_unit_test(test_table_bytes),
 		cmocka_unit_test(test_nodedesc),
 		cmocka_unit_test(test_attributes_come_back),
