@@ -7,6 +7,7 @@ BENCH_SIZES ?= 128 1024 3456 8192
 BENCH_REPEATS ?= 3
 BENCH_TREES ?= 1024 8192
 BENCH_SEEDS ?= 3
+BENCH_SA ?= 1024 8192
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
 list := $(BUILD)/check.list
@@ -20,6 +21,7 @@ help:
 	'make install        DESTDIR= PREFIX=/usr/local SYSCONFDIR=' \
 	'make bench          against OpenSM: time, MADs, memory (BENCH_SIZES="128 1024", BENCH_REPEATS=3)' \
 	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
+	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
@@ -92,6 +94,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
+	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
 
 soak: deps
 	@$(submake) programs

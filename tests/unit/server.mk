@@ -11,3 +11,7 @@ test_holders_extra := -lcmocka
 $(BUILD)/bench_window: $(BUILD)/obj/tests/bench/bench_window.o
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ -libumad
+# The client and the echo of tests/bench/sa.py.
+$(BUILD)/bench_ask: $(BUILD)/obj/tests/bench/bench_ask.o
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ -libumad
