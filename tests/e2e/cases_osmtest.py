@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """osmtest, OpenSM's own judge of a subnet administrator, against packaged OpenSM on weftsim, and
-against weftd as far as that goes.
+against weftd.
 
 It asks for tables of many MADs (RMPP), has answers that never come (time-outs), and looks at every
 byte: all that packaged ibsim's attachment cannot carry.
 """
+import collections
+import concurrent.futures
 import contextlib
 import os
+import re
 import tempfile
 
 import cases_osm
 import fabrics
+import saquery
 from lab import Lab, need
 from manager import OpenSM, Weftd
 
 NAMES = {"c": "Create Inventory", "v": "Validate Inventory", "a": "All Validations",
          "s": "Services Registration", "q": "QoS: VLArb and SLtoVL", "m": "Multicast",
          "f": "Stress SA"}
-CLIENT = "H1_0_0"
+CLIENT, SECOND = "H1_0_0", "H3_1_1"
 
 
 @contextlib.contextmanager
@@ -33,9 +37,21 @@ def serving(name, *options):
             m.stop()
 
 
-def osmtest(lab, flow, *options, seconds=60):
+def inventory(lab, host=CLIENT):
+    return os.path.join(lab.dir, "osmtest-%s.dat" % host)
+
+
+def twice(lab, flow, *options, **kw):
+    """The same flow from two hosts at once; both must pass."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda host: osmtest(lab, flow, *options, host=host, **kw),
+                             (CLIENT, SECOND)))
+
+
+def osmtest(lab, flow, *options, seconds=60, host=CLIENT):
     """One flow; its last line and its exit status both tell that it passed."""
-    out, err = lab.run(["osmtest", "-f", flow, "-t", "2000"] + list(options), CLIENT, seconds, None)
+    out, err = lab.run(["osmtest", "-f", flow, "-t", "2000", "-i", inventory(lab, host)] +
+                       list(options), host, seconds, None)
     last = ([x for x in (out + err).splitlines() if x.strip()] or [""])[-1]
     need('OSMTEST: TEST "%s" PASS' % NAMES[flow] in last,
          "osmtest -f %s %s: %s" % (flow, " ".join(options), (out + err)[-1500:]))
@@ -43,15 +59,8 @@ def osmtest(lab, flow, *options, seconds=60):
 
 
 def test_osmtest_tables():
-    """The inventory of 208 nodes by tables of thousands of records; QoS tables."""
+    """QoS tables of 208 nodes."""
     with serving("ft3-8") as (lab, _):
-        osmtest(lab, "c")
-        with open(os.path.join(lab.dir, "osmtest.dat"), encoding="ascii") as f:
-            text = f.read()
-        for kind, number in (("DEFINE_NODE", 208), ("DEFINE_PORT", 848), ("DEFINE_PATH", 43264),
-                             ("DEFINE_LINK", 768)):
-            need(text.count(kind) == number, "the inventory has %d of %s, not %d" %
-                 (text.count(kind), kind, number))
         osmtest(lab, "q")
 
 
@@ -82,6 +91,27 @@ def test_osmtest_multicast():
             osmtest(lab, "m", "-M", mode)
 
 
+def definitions(lab):
+    """The inventory as its definitions, in any order; but for the port by which a device was asked,
+    which is another on another way."""
+    osmtest(lab, "c")
+    with open(inventory(lab), encoding="ascii") as f:
+        return collections.Counter(re.sub(r"(?m)^ *(#.*|.*local_port_num .*)\n", "", x)
+                                   for x in re.split(r"(?m)^(?=DEFINE_)", f.read()))
+
+
+def test_osmtest_inventory():
+    """The inventory of 208 nodes by tables of thousands of records, of both the same."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp, \
+            Lab(fabrics.fabric("ft3-8", tmp), sim="weftsim") as lab:
+        theirs, ours = saquery.under_both(lab, lambda _: definitions(lab))
+    for kind, number in (("NODE", 208), ("PORT", 848), ("PATH", 43264), ("LINK", 768)):
+        found = sum(n for x, n in theirs.items() if x.startswith("DEFINE_" + kind))
+        need(found == number, "the inventory has %d of %s, not %d" % (found, kind, number))
+    need(ours == theirs, "weftd's inventory has %s, OpenSM's %s" %
+         (list((ours - theirs).elements())[:2], list((theirs - ours).elements())[:2]))
+
+
 @contextlib.contextmanager
 def weftd_serving(name):
     """The same fabric with weftd."""
@@ -98,15 +128,36 @@ def weftd_serving(name):
 def test_osmtest_weftd_services():
     """Services of two hosts at once."""
     with weftd_serving("ft3-4") as (lab, _):
-        osmtest(lab, "s", seconds=90)
+        twice(lab, "s", seconds=90)
 
 
 def test_osmtest_weftd_multicast():
-    """The same joins and leaves as of OpenSM, with every status that is expected of it."""
-    with weftd_serving("ft3-4") as (lab, _):
+    """The same joins and leaves as of OpenSM, with every status that is expected of it; from one
+    host only, for two would find each other's groups, but while another asks for tables."""
+    with weftd_serving("ft3-4") as (lab, _), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        other = pool.submit(lambda: [osmtest(lab, "c", host=SECOND) for _ in range(5)])
         osmtest(lab, "m")
         for mode in "1234":
             osmtest(lab, "m", "-M", mode)
+        other.result()
+
+
+def test_osmtest_weftd_validate():
+    """Every record by itself, what must be refused, the wrong SM_Key that must stay unanswered, and
+    services: from two hosts at once."""
+    with weftd_serving("ft3-4") as (lab, _):
+        twice(lab, "c")
+        twice(lab, "v", seconds=120)
+        twice(lab, "a", seconds=150)
+
+
+def test_osmtest_weftd_stress():
+    """The stress that takes OpenSM too long, whole tables, and that of paths from two hosts."""
+    with weftd_serving("ft3-4") as (lab, _):
+        twice(lab, "c")
+        osmtest(lab, "f", "-s", "2", seconds=120)
+        osmtest(lab, "f", "-s", "3", seconds=120)
+        twice(lab, "f", "-s", "4", seconds=120)
 
 
 def test_osmtest_stress():
