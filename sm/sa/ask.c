@@ -157,8 +157,8 @@ sa_may_know(const struct sa_ask *a, uint32_t port)
 
 /* ---- Rates ---- */
 
-static uint8_t
-rate_of(const struct fabric_port *p)
+uint8_t
+sa_port_rate(const struct fabric_port *p)
 {
 	return sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
 }
@@ -183,8 +183,8 @@ sa_rate_max(const struct sa_ask *a)
 	    i->cap_mask2 & (CAP2_WIDTH_2X | CAP2_HDR | CAP2_NDR | CAP2_XDR))
 		known = SA_RATE_MAX;
 	/* It must know what its own link runs at. */
-	if (rate_of(p) > known)
-		known = rate_of(p);
+	if (sa_port_rate(p) > known)
+		known = sa_port_rate(p);
 	return (uint8_t)(known < max ? known : max);
 }
 

@@ -139,6 +139,9 @@ sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t want
  * unless it showed our SM_Key. */
 bool
 sa_may_know(const struct sa_ask *a, uint32_t port);
+/* The rate code of a port's link as it runs, 0 if there is none. */
+uint8_t
+sa_port_rate(const struct fabric_port *p);
 /* The highest rate code that whoever asks may be told: what the configuration allows, and no newer
  * code than its port shows to know. */
 uint8_t

@@ -67,7 +67,8 @@ is_asked(const struct sa_ask *a, const struct limit *l)
 static bool
 limits_fit(const struct sa_ask *a, const struct sa_member *want, const struct sa_member *have)
 {
-	const uint8_t values[3] = { have->mtu, have->rate, have->life };
+	const uint8_t values[3] = { have->mtu, sa_rate_told(have->rate, sa_rate_max(a)),
+				    have->life };
 	struct limit limit[3];
 
 	limits_of(want, limit);
@@ -97,10 +98,22 @@ choose_limits(const struct sa_ask *a, const struct sa_member *want, const uint8_
 	return true;
 }
 
-static uint8_t
-rate_of(const struct fabric_port *p)
+/* Whoever asks is told a rate that it knows, though the group's may be a newer one. */
+static struct sa_member
+as_told(const struct sa_ask *a, const struct sa_member *group)
 {
-	return sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
+	struct sa_member r = *group;
+
+	r.rate = sa_rate_told(r.rate, sa_rate_max(a));
+	return r;
+}
+
+static bool
+offer_group(struct sa_ask *a, const struct sa_group *g)
+{
+	struct sa_member r = as_told(a, &g->r);
+
+	return sa_offer(a, &r);
 }
 
 /* ---- Questions ---- */
@@ -124,7 +137,7 @@ member_fits(const struct sa_ask *a, const struct sa_join *j)
 static bool
 offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j)
 {
-	struct sa_member r = g->r;
+	struct sa_member r = as_told(a, &g->r);
 
 	if (!member_fits(a, j))
 		return true;
@@ -163,7 +176,7 @@ tell_joins(struct sa_ask *a, const struct sa_group *g)
 			return false;
 		}
 		if (!a->trusted && member_fits(a, &g->joins[left - 1]))
-			return sa_offer(a, &g->r);
+			return offer_group(a, g);
 		if (!offer_member(a, g, &g->joins[left - 1]))
 			return false;
 	}
@@ -183,7 +196,7 @@ tell_group(struct sa_ask *a, const struct sa_group *g)
 		return !j || !is_prefix(a, want->port_gid.prefix) || offer_member(a, g, j);
 	}
 	if (!a->trusted && !(a->h.mask & OF_MEMBERS))
-		return sa_offer(a, &g->r);
+		return offer_group(a, g);
 	return tell_joins(a, g);
 }
 
@@ -239,7 +252,7 @@ static void
 tell_outcome(struct sa_ask *a, const struct sa_member *shared, const struct sa_member *want,
 	     uint8_t state, bool proxy)
 {
-	struct sa_member r = *shared;
+	struct sa_member r = as_told(a, shared);
 
 	r.port_gid = want->port_gid;
 	r.join_state = state;
@@ -301,7 +314,8 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 {
 	const struct fabric_port *p = &a->f->ports[port];
 	const uint8_t have[3] = {
-		p->mtu_cap, rate_of(p), (uint8_t)a->env->conf(a->env->arg)->subnet_timeout,
+		p->mtu_cap, sa_rate_told(sa_port_rate(p), sa_rate_max(a)),
+		(uint8_t)a->env->conf(a->env->arg)->subnet_timeout,
 	};
 	uint8_t chosen[3];
 
@@ -319,7 +333,7 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 	if (!sa_has_pkey(a, port, want->pkey) || !choose_limits(a, want, have, chosen))
 		return SA_STATUS_INVALID;
 	r->mtu = chosen[0];
-	r->rate = chosen[1];
+	r->rate = sa_rate_told(chosen[1], sa_rate_max(a));
 	r->life = chosen[2];
 	if (!sa_asks(a, SA_MEMBER_HOP_LIMIT))
 		r->hop_limit = 0;
@@ -375,7 +389,7 @@ suits(const struct sa_ask *a, const struct sa_member *want, const struct sa_grou
 		mask &= ~SA_BIT(SA_MEMBER_PKEY);	/* membership is the port's own */
 	return sa_match(a->type, want, &g->r, mask) && limits_fit(a, want, &g->r) &&
 		sa_compare(SA_OF_MTU, p->mtu_cap, g->r.mtu) >= 0 &&
-		sa_compare(SA_OF_RATE, rate_of(p), g->r.rate) >= 0;
+		sa_compare(SA_OF_RATE, sa_port_rate(p), g->r.rate) >= 0;
 }
 
 static void

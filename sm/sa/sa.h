@@ -13,7 +13,8 @@
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
  * SubnAdm and answers them from the published plan. So far it tells what is (ClassPortInfo
  * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
- * LinkRecord and PathRecord by Get and GetTable) and keeps what clients leave: ServiceRecord,
+ * LinkRecord and PathRecord by Get and GetTable; MultiPathRecord by GetMulti; TraceRecord by
+ * GetTraceTable) and keeps what clients leave: ServiceRecord,
  * MCMemberRecord and GUIDInfoRecord by Get, GetTable, Set and Delete; InformInfo by Set and
  * InformInfoRecord by Get and GetTable, with Reports of events to those who subscribed. All else
  * that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).

@@ -148,7 +148,7 @@ sa_ways_destination(const struct sa_ways *w, struct sa_way_end *e)
 static void
 limit(struct carries *c, const struct fabric_port *p, uint8_t mtu)
 {
-	uint8_t rate = sa_rate_of((enum link_width)p->width, (enum link_speed)p->speed);
+	uint8_t rate = sa_port_rate(p);
 
 	if (mtu && (!c->mtu || mtu < c->mtu))
 		c->mtu = mtu;

@@ -191,6 +191,42 @@ refused(const uint8_t r1[8], const uint8_t r2[8], uint16_t from, uint16_t to, co
 	plan_unref(p);
 }
 
+static uint8_t
+drop_at_2(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
+	  uint8_t class)
+{
+	(void)l;
+	(void)sw;
+	(void)in;
+	(void)class;
+	return out == 2 ? PLAN_LANE_DROP : lane;
+}
+
+static void
+free_lanes(struct plan_lanes *l)
+{
+	mem_free(l);
+}
+
+/* An SL to VL table may drop what the forwarding tables would bring there. */
+static void
+test_dropped(void **state)
+{
+	struct plan *p = plan_by_hand(two_switches(), good1, good2);
+	struct plan_path path;
+	struct error e = { 0 };
+
+	(void)state;
+	p->lanes = mem_zalloc(sizeof(*p->lanes));
+	p->lanes->refs = 1;
+	p->lanes->lane = drop_at_2;
+	p->lanes->free = free_lanes;
+	assert_int_equal(plan_path(p, 3, 2, &path, &e), 0);
+	assert_int_equal(plan_path(p, 3, 4, &path, &e), ERR_NOT_FOUND);
+	assert_non_null(strstr(e.text, "SL to VL"));
+	plan_unref(p);
+}
+
 static void
 test_no_path(void **state)
 {
@@ -220,7 +256,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_lids),
 		cmocka_unit_test(test_lids_held), cmocka_unit_test(test_path),
-		cmocka_unit_test(test_no_path),
+		cmocka_unit_test(test_dropped), cmocka_unit_test(test_no_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

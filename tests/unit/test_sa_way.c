@@ -34,7 +34,8 @@ struct bed {
 	bool keyless;			/* no table is known */
 	struct sa *sa;			/* under test */
 	struct sa_header h;		/* of the last answer */
-	struct sa_path path;		/* its first record */
+	struct sa_path path;		/* its first record, */
+	struct sa_member member;	/* or this */
 };
 
 static const struct plan *
@@ -75,7 +76,16 @@ lend_send(void *arg, const struct port_mad *m)
 	assert_int_equal(sa_header_decode(&b->h, port_mad_bytes(m), port_mad_len(m)), 0);
 	assert_int_equal(sa_path_decode(&b->path, port_mad_bytes(m) + SA_HEADER_SIZE,
 					port_mad_len(m) - SA_HEADER_SIZE), 0);
+	assert_int_equal(sa_member_decode(&b->member, port_mad_bytes(m) + SA_HEADER_SIZE,
+					  port_mad_len(m) - SA_HEADER_SIZE), 0);
 	return 0;
+}
+
+static void
+on_groups(void *arg, uint16_t mlid)
+{
+	(void)arg;
+	(void)mlid;
 }
 
 static struct plan *
@@ -129,7 +139,7 @@ setup(void **state)
 	struct bed *b = calloc(1, sizeof(*b));
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port, .pkeys = lend_pkeys,
-		.send = lend_send, .arg = b,
+		.send = lend_send, .groups_changed = on_groups, .arg = b,
 	};
 
 	assert_non_null(b);
@@ -157,28 +167,36 @@ teardown(void **state)
 	return 0;
 }
 
-/* The status of a Get by `asker` for a path from LID to LID. */
+/* The status of a question; with our SM_Key if it is trusted. */
 static uint16_t
-get(struct bed *b, uint16_t asker, uint16_t from, uint16_t to, struct sa_path want, uint64_t mask,
-    bool trusted)
+ask(struct bed *b, uint16_t asker, uint8_t method, const struct sa_type *t, const void *want,
+    uint64_t mask, bool trusted)
 {
 	struct port_mad m = { .qp = 1, .lid = asker };
 	struct sa_header h = {
-		.h = { .base_version = 1, .mgmt_class = MAD_CLASS_SUBN_ADM, .method = MAD_GET,
-		       .class_version = SA_CLASS_VERSION, .attr_id = SA_PATH, .tid = 1 },
-		.mask = mask | SLID | DLID, .sm_key = trusted,
+		.h = { .base_version = 1, .mgmt_class = MAD_CLASS_SUBN_ADM, .method = method,
+		       .class_version = SA_CLASS_VERSION, .attr_id = t->id, .tid = 1 },
+		.mask = mask, .sm_key = trusted,
 	};
 
-	want.slid = from;
-	want.dlid = to;
 	sa_header_encode(&h, m.mad);
-	sa_path_encode(&want, m.mad + SA_HEADER_SIZE);
+	sa_encode(t, want, m.mad + SA_HEADER_SIZE);
 	memset(&b->h, 0xff, sizeof(b->h));
 	sa_request(b->sa, &m);
 	for (unsigned i = 0; b->h.h.method != MAD_GET_RESP && i < 1000; i++)
 		loop_run_until(b->loop, loop_now(b->loop) + MSEC(1), NULL);
 	assert_int_equal(b->h.h.method, MAD_GET_RESP);
 	return b->h.h.status;
+}
+
+/* The status of a Get by `asker` for a path from LID to LID. */
+static uint16_t
+get(struct bed *b, uint16_t asker, uint16_t from, uint16_t to, struct sa_path want, uint64_t mask,
+    bool trusted)
+{
+	want.slid = from;
+	want.dlid = to;
+	return ask(b, asker, MAD_GET, &sa_path_type, &want, mask | SLID | DLID, trusted);
 }
 
 /* ---- Rates ---- */
@@ -235,6 +253,47 @@ test_max_rate(void **state)
 	assert_int_equal(rate(b, 1, 1, 1), 21);
 	assert_int_equal(get(b, 1, 1, 1, want, mask, false), 0);
 	assert_int_equal(b->path.rate, 12);
+}
+
+/* A group of the fastest host, 400 Gb/s, as each client is told of it. */
+static void
+test_group(void **state)
+{
+	static const uint8_t told[HOSTS] = { 21, 18, 10, 13 };
+	struct bed *b = *state;
+	struct sa_member m = { .mgid = { 0xff15000000000000, 1 }, .port_gid = { PREFIX, 1 },
+			       .join_state = SA_JOIN_FULL, .pkey = 0xffff };
+	struct sa_path p = { .dgid = m.mgid };
+
+	b->info[1].cap_mask = CAP_EXTENDED_SPEEDS | CAP_MASK2;
+	b->info[1].cap_mask2 = CAP2_NDR;
+	b->info[2].cap_mask = CAP_EXTENDED_SPEEDS;
+	assert_int_equal(ask(b, 1, MAD_SET, &sa_member_type, &m, UINT64_MAX &
+			     ~(SA_BIT(SA_MEMBER_MTU_SELECTOR) | SA_BIT(SA_MEMBER_RATE_SELECTOR) |
+			       SA_BIT(SA_MEMBER_LIFE_SELECTOR)), false), 0);
+	assert_int_equal(b->member.rate, 21);
+	for (uint16_t i = 0; i < HOSTS; i++) {
+		assert_int_equal(ask(b, (uint16_t)(i + 1), MAD_GET, &sa_member_type, &m,
+				     SA_BIT(SA_MEMBER_MGID), false), 0);
+		assert_int_equal(b->member.rate, told[i]);
+		assert_int_equal(ask(b, (uint16_t)(i + 1), MAD_GET, &sa_path_type, &p,
+				     SA_BIT(SA_PATH_DGID), false), 0);
+		assert_int_equal(b->path.rate, told[i]);
+		/* Not of the scope of a link, and no limit was set. */
+		assert_int_equal(b->path.hop_limit, 255);
+	}
+	b->conf.max_rate = 10 - 1;
+	assert_int_equal(ask(b, 1, MAD_GET, &sa_member_type, &m, SA_BIT(SA_MEMBER_MGID), false),
+			 0);
+	assert_int_equal(b->member.rate, 10);
+	m.mgid.guid = 2;
+	assert_int_equal(ask(b, 1, MAD_SET, &sa_member_type, &m, UINT64_MAX &
+			     ~SA_BIT(SA_MEMBER_RATE_SELECTOR) & ~SA_BIT(SA_MEMBER_MTU_SELECTOR) &
+			     ~SA_BIT(SA_MEMBER_LIFE_SELECTOR), false), 0);
+	b->conf.max_rate = 0;
+	assert_int_equal(ask(b, 1, MAD_GET, &sa_member_type, &m, SA_BIT(SA_MEMBER_MGID), false),
+			 0);
+	assert_int_equal(b->member.rate, 10);
 }
 
 /* ---- Partitions ---- */
@@ -318,6 +377,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_client, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_max_rate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_partitions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_asker, setup, teardown),
 	};
