@@ -3,11 +3,11 @@
  * A client of a subnet administrator that asks as much as it can, and the echo that tells how much
  * of the time is the transport's. Through libibumad alone, attached to a simulated or real fabric.
  *
- * Usage: bench_ask path WINDOW SECONDS TOP [COUNT]  Get(PathRecord) to the SM from the own LID to
- *                                      random ones of 1 to TOP, WINDOW under way, until the
+ * Usage: bench_ask path WINDOW SECONDS TOP [COUNT]  Get(PathRecord) to the SM, from the own LID
+ *                                      to random ones of 1 to TOP, WINDOW under way, until the
  *                                      time is over or SIGINT comes; COUNT: so many in all
  *        bench_ask echo WINDOW SECONDS LID      the same requests to `bench_ask serve` on that LID
- *        bench_ask table COUNT [LID BYTES]      GetTable of all NodeRecords, one after the other; or
+ *        bench_ask table COUNT [LID BYTES]     GetTable of all NodeRecords, one after the other; or
  *                                      so many bytes from `bench_ask serve`
  *        bench_ask serve                        answer at once; says "ready"
  *

@@ -4,6 +4,12 @@
 
 usage: sa_client.py furnish      leave two groups, three services and a subscription, and stay
        sa_client.py member MGID  become a full member, and stay
+       sa_client.py ipoib-up     what a network interface of Linux asks when it comes up; it says
+                                 "MGID MLID" of each group that it is in
+       sa_client.py ipoib-down   and when it goes down
+       sa_client.py ipoib-path GID    and before it sends to a neighbour: "DLID SL MTU RATE"
+       sa_client.py ipoib-send MGID   and before it sends to a group whose members are elsewhere
+       sa_client.py acm GID      what ibacm asks: its two groups, and the path to another
 The numbers of components are those of the specification's tables of records (IBA 15.2.5).
 It says "ready" when it is where it stays.
 """
@@ -16,6 +22,7 @@ from umad_client import CLASS_SA, GET, SET, Agent, header, ready, stay, sysfs
 
 DELETE, GET_TABLE = 0x15, 0x12
 INFORM_INFO, SERVICE, PATH, MEMBER = 0x03, 0x31, 0x35, 0x38
+BROADCAST = "ff12:401b:ffff::ffff:ffff"
 TIDS = itertools.count(100)
 
 
@@ -85,7 +92,7 @@ CREATE = JOIN | mask(2, 6, 7, 12, 13)
 
 def furnish():
     a = Asker()
-    a.must(SET, MEMBER, JOIN, member("ff12:401b:ffff::ffff:ffff"))
+    a.must(SET, MEMBER, JOIN, member(BROADCAST))
     a.must(SET, MEMBER, CREATE | mask(4, 5, 8, 9),
            member("ff12:401b:ffff::1", qkey=0x0b1b, pkey=0xffff, mtu=0x84, rate=0x83))
     a.must(SET, MEMBER, CREATE | mask(14, 15), member(
@@ -103,5 +110,104 @@ def join(mgid):
     stay()
 
 
+SEND_ONLY_FULL, SEND_ONLY_SUPPORT = 8, 1 << 12  # JoinState; bit of CapabilityMask2
+
+
+def fields(record):
+    """A MCMemberRecord as its fields."""
+    mgid, port, qkey, mlid, mtu, tclass, pkey, rate, life, sl_flow_hop, state = struct.unpack(
+        ">16s16sIHBBHBBIB", record[:49])
+    return {"mgid": str(ipaddress.IPv6Address(mgid)), "port": port, "qkey": qkey, "mlid": mlid,
+            "mtu": mtu & 63, "tclass": tclass, "pkey": pkey, "rate": rate & 63, "life": life & 63,
+            "sl_flow_hop": sl_flow_hop, "scope": state >> 4, "state": state & 15}
+
+
+def check(condition, sentence):
+    if not condition:
+        raise SystemExit(sentence)
+
+
+def groups():
+    """224.0.0.1, all nodes of IPv6, and the one that this port's own address is asked for in."""
+    own = own_gid()
+    return ("ff12:401b:ffff::1", "ff12:601b:ffff::1", "ff12:601b:ffff::1:ff%02x:%02x%02x" %
+            tuple(own[13:]))
+
+
+def like_broadcast(first):
+    """The components of other groups are copied from the broadcast group: exactly its MTU and
+    rate."""
+    return {"qkey": first["qkey"], "pkey": first["pkey"], "mtu": 0x80 | first["mtu"],
+            "rate": 0x80 | first["rate"], "tclass": first["tclass"],
+            "sl_flow_hop": first["sl_flow_hop"]}
+
+
+LIKE = JOIN | mask(2, 4, 5, 6, 7, 8, 9, 12, 13, 14)
+
+
+def ipoib_up():
+    a = Asker()
+    record = a.must(GET, 1, 0, b"")
+    check(struct.unpack(">I", record[4:8])[0] >> 5 & SEND_ONLY_SUPPORT,
+          "send-only full members are not supported")
+    first = fields(a.must(SET, MEMBER, JOIN | mask(7), member(BROADCAST, pkey=0xffff)))
+    check(first["port"] == own_gid() and first["state"] == 1 and first["qkey"] == 0x0b1b and
+          first["mlid"] >= 0xc000 and first["pkey"] == 0xffff and first["mtu"], str(first))
+    for mgid in (BROADCAST,) + groups():
+        got = first if mgid == BROADCAST else fields(
+            a.must(SET, MEMBER, LIKE, member(mgid, **like_broadcast(first))))
+        check(all(got[k] == first[k] for k in ("mtu", "rate", "qkey", "sl_flow_hop")), str(got))
+        print("%s 0x%04x" % (mgid, got["mlid"]))
+
+
+def ipoib_send(mgid):
+    """A send-only member, full where that keeps the group alive; then it leaves."""
+    a = Asker()
+    first = fields(a.must(GET, MEMBER, mask(0), member(BROADCAST)))
+    got = fields(a.must(SET, MEMBER, LIKE, member(mgid, join=SEND_ONLY_FULL,
+                                                   **like_broadcast(first))))
+    check(got["state"] == SEND_ONLY_FULL, str(got))
+    print("%s 0x%04x" % (mgid, got["mlid"]))
+    a.must(DELETE, MEMBER, JOIN, member(mgid, join=SEND_ONLY_FULL))
+
+
+def ipoib_down():
+    a = Asker()
+    for mgid in groups() + (BROADCAST,):
+        a.must(DELETE, MEMBER, JOIN, member(mgid))
+        status, _ = a.ask(DELETE, MEMBER, JOIN, member(mgid))
+        check(status == 0x0200, "left twice: status 0x%04x" % status)
+
+
+def path(a, components, dgid, **more):
+    record = bytearray(64)
+    record[8:24], record[24:40] = gid(dgid), own_gid()
+    record[49] = 1 | more.get("reversible", 0) << 7
+    record[50:52] = struct.pack(">H", 0xffff)
+    got = a.must(GET, PATH, components, bytes(record))
+    dlid, slid = struct.unpack(">HH", got[40:44])
+    check(got[8:40] == record[8:40] and slid == int(sysfs("lid"), 16), "of other ends")
+    return dlid, got[53] & 15, got[54] & 63, got[55] & 63
+
+
+def ipoib_path(dgid):
+    """By GIDs, one path, traffic class and P_Key."""
+    print("%d %d %d %d" % path(Asker(), mask(2, 3, 10, 12, 13), dgid))
+
+
+def acm(dgid):
+    """A group for 10 Gb/s and 2,048 bytes, one for what the port can; both with all that makes a
+    group. Then a path that can be gone back."""
+    a = Asker()
+    for rate, mtu in ((3, 4), (16, 5)):
+        mgid = "ff15:4001:ffff:00%02x:%02x00::" % (rate, mtu)
+        got = fields(a.must(SET, MEMBER, CREATE | mask(4, 5, 8, 9, 15), member(
+            mgid, qkey=0x80010000, pkey=0xffff, mtu=0x80 | mtu, rate=0x80 | rate, scope=5)))
+        check(got["rate"] == rate and got["mtu"] == mtu, str(got))
+        print("%s 0x%04x" % (mgid, got["mlid"]))
+    print("%d %d %d %d" % path(a, mask(2, 3, 10, 11, 12, 13), dgid, reversible=1))
+
+
 if __name__ == "__main__":
-    {"furnish": furnish, "member": join}[sys.argv[1]](*sys.argv[2:])
+    {"furnish": furnish, "member": join, "ipoib-up": ipoib_up, "ipoib-down": ipoib_down,
+     "ipoib-path": ipoib_path, "ipoib-send": ipoib_send, "acm": acm}[sys.argv[1]](*sys.argv[2:])

@@ -16,10 +16,10 @@ import sys
 from common import TOP
 from lab import need, program, wait_for
 from manager import OpenSM, Weftd
+from sa_client import BROADCAST
 
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sa_client.py")
 SEAT = "H1_1_0"     # of the client that furnishes
-BROADCAST = "ff12:401b:ffff::ffff:ffff"
 SECOND = "H3_0_0"   # of another member of the broadcast group
 ASKED = "H1_0_0"    # where saquery runs
 

@@ -48,7 +48,7 @@ test_class(void **state)
 	assert_int_equal(c.base_version, 1);
 	assert_int_equal(c.class_version, 2);
 	assert_int_equal(c.cap_mask, 0x2602);		/* nothing that is not there */
-	assert_int_equal(c.cap_mask2, 0x4e8);
+	assert_int_equal(c.cap_mask2, 0x14e8);
 	assert_int_equal(c.redirect_lid, 0);
 }
 
