@@ -183,6 +183,10 @@ print_ports(const struct cli *c, const json_t *data);
 void
 print_multicast(const struct cli *c, const json_t *data);
 void
+print_services(const struct cli *c, const json_t *data);
+void
+print_subscriptions(const struct cli *c, const json_t *data);
+void
 print_links(const struct cli *c, const json_t *data);
 void
 print_routes(const struct cli *c, const json_t *data);

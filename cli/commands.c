@@ -182,6 +182,19 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading multicast groups",
 		.print = print_multicast,
 	}, {
+		.name = "show services",
+		.synopsis = "",
+		.help = "services that programs on hosts have registered",
+		.doing = "reading services",
+		.print = print_services,
+	}, {
+		.name = "show subscriptions",
+		.synopsis = "",
+		.help = "who is told of which events, and how that went",
+		.more = "Numbers of Reports are those of the port, for all of its subscriptions.\n",
+		.doing = "reading subscriptions",
+		.print = print_subscriptions,
+	}, {
 		.name = "show routes",
 		.synopsis = "NODE [--all] | --dump",
 		.help = "a switch's routes by out port, or every switch's way to a host",

@@ -7,6 +7,7 @@ cli_src := \
 	cli/options.c \
 	cli/print.c \
 	cli/print_check.c \
+	cli/print_clients.c \
 	cli/print_lists.c \
 	cli/print_tables.c \
 	cli/rows.c \

@@ -240,7 +240,8 @@ static void
 status_sweep(const json_t *s)
 {
 	const json_t *stages = json_object_get(s, "stages"), *mads = json_object_get(s, "mads");
-	const json_t *sa = json_object_get(s, "sa");
+	const json_t *sa = json_object_get(s, "sa"), *traps = json_object_get(s, "traps");
+	const json_t *reports = json_object_get(sa, "reports");
 	char all[DURATION_TEXT_SIZE], t[4][DURATION_TEXT_SIZE];
 
 	if (!field_uint(s, "sweeps")) {
@@ -263,6 +264,15 @@ status_sweep(const json_t *s)
 		emit(stdout,
 		     "  SA          %llu requests: %llu answered, %llu refused, %llu dropped\n",
 		     N(sa, "requests"), N(sa, "answered"), N(sa, "refused"), N(sa, "dropped"));
+	if (field_uint(traps, "received"))
+		emit(stdout,
+		     "  traps       %llu received: %llu repeats, %llu too many of one source\n",
+		     N(traps, "received"), N(traps, "repeated"), N(traps, "suppressed"));
+	if (field_uint(reports, "sent") || field_uint(reports, "lost"))
+		emit(stdout, "  reports     %llu sent for %llu subscription%s: %llu answered, "
+		     "%llu lost\n", N(reports, "sent"), N(sa, "subscriptions"),
+		     plural(field_uint(sa, "subscriptions")), N(reports, "answered"),
+		     N(reports, "lost"));
 }
 
 static void

@@ -86,7 +86,7 @@ _weft() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast routes engines events topology"
+		words="nodes switches ports links multicast services subscriptions routes engines events topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

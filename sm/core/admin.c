@@ -122,13 +122,32 @@ void
 admin_status(const struct subnet *s, struct subnet_status *st)
 {
 	const struct sa_counters *c = sa_counters(s->sa);
+	const struct sa_report_counters *r = sa_report_counters(s->sa);
 
 	st->sa_requests = c->requests;
 	st->sa_answered = c->answered;
 	st->sa_refused = c->refused;
+	st->sa_services = sa_services(s->sa);
+	st->sa_subscriptions = sa_subscriptions(s->sa);
+	st->reports_sent = r->sent;
+	st->reports_answered = r->answered;
+	st->reports_lost = r->lost;
+	st->reports_forgotten = r->forgotten;
 	st->sa_dropped = 0;
 	for (unsigned i = 0; i < SA_DROPS; i++)
 		st->sa_dropped += c->dropped[i];
+}
+
+bool
+subnet_service(const struct subnet *s, uint64_t from, struct service_row *row)
+{
+	return sa_service_row(s->sa, from, row);
+}
+
+bool
+subnet_subscription(const struct subnet *s, uint64_t from, struct subscription_row *row)
+{
+	return sa_subscription_row(s->sa, from, row);
 }
 
 void

@@ -241,6 +241,18 @@ ctl_multicast(void *subnet, unsigned from, struct multicast_row *row)
 	return subnet_multicast(subnet, from, row);
 }
 
+static bool
+ctl_service(void *subnet, uint64_t from, struct service_row *row)
+{
+	return subnet_service(subnet, from, row);
+}
+
+static bool
+ctl_subscription(void *subnet, uint64_t from, struct subscription_row *row)
+{
+	return subnet_subscription(subnet, from, row);
+}
+
 static int
 ctl_change(void *subnet, const struct change *c, change_done_fn done, void *arg, struct error *e)
 {
@@ -466,7 +478,8 @@ open_subnets(struct weftd *w, struct error *e)
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .plan = ctl_plan, .change = ctl_change,
-			.multicast = ctl_multicast,
+			.multicast = ctl_multicast, .service = ctl_service,
+			.subscription = ctl_subscription,
 		};
 	}
 	return 0;

@@ -74,6 +74,12 @@ subnet_plan(struct subnet *s);
 bool
 subnet_multicast(const struct subnet *s, unsigned from, struct multicast_row *row);
 
+/* The first service, or subscription, from a row's `next` (or 0) on; false: there is none. */
+bool
+subnet_service(const struct subnet *s, uint64_t from, struct service_row *row);
+bool
+subnet_subscription(const struct subnet *s, uint64_t from, struct subscription_row *row);
+
 /* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
 bool
 subnet_must_yield(const struct subnet *s);

@@ -104,6 +104,14 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "answered", st->sa_answered);
 	jw_uint(j, "refused", st->sa_refused);
 	jw_uint(j, "dropped", st->sa_dropped);
+	jw_uint(j, "services", st->sa_services);
+	jw_uint(j, "subscriptions", st->sa_subscriptions);
+	jw_object(j, "reports");
+	jw_uint(j, "sent", st->reports_sent);
+	jw_uint(j, "answered", st->reports_answered);
+	jw_uint(j, "lost", st->reports_lost);
+	jw_uint(j, "forgotten_subscribers", st->reports_forgotten);
+	jw_end(j);
 	jw_end(j);
 }
 

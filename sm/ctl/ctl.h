@@ -33,6 +33,9 @@ struct ctl_subnet {
 		      struct error *e);
 	/* The first multicast group in slot `from` or a later one; false: there is none. */
 	bool (*multicast)(void *subnet, unsigned from, struct multicast_row *row);
+	/* The next that a client left, from a row's `next` or 0 on; false: there is none. */
+	bool (*service)(void *subnet, uint64_t from, struct service_row *row);
+	bool (*subscription)(void *subnet, uint64_t from, struct subscription_row *row);
 };
 
 struct ctl_host {

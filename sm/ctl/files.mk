@@ -3,6 +3,7 @@ ctl_src := \
 	sm/ctl/cmd_admin.c \
 	sm/ctl/cmd_check.c \
 	sm/ctl/cmd_events.c \
+	sm/ctl/cmd_clients.c \
 	sm/ctl/cmd_multicast.c \
 	sm/ctl/cmd_path.c \
 	sm/ctl/cmd_routes.c \

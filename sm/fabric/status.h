@@ -64,6 +64,12 @@ struct subnet_status {
 	uint64_t sa_answered;		/* of them with what was asked for */
 	uint64_t sa_refused;		/* answered with an error status */
 	uint64_t sa_dropped;		/* not answered */
+	uint32_t sa_services;		/* registered now */
+	uint32_t sa_subscriptions;	/* there are now */
+	uint64_t reports_sent;		/* of events, to subscribers */
+	uint64_t reports_answered;	/* of them */
+	uint64_t reports_lost;		/* never answered, or there was no room for them */
+	uint64_t reports_forgotten;	/* subscribers that answered none and were forgotten */
 	char master[200];		/* standby: who is in charge, for people */
 	unsigned nwarnings;
 	unsigned more_warnings;		/* that did not fit */
@@ -84,6 +90,36 @@ struct multicast_row {
 	uint16_t pkey;
 	uint16_t mtu;		/* bytes */
 	uint8_t sl;
+};
+
+/* A service that was registered, for `weft show services`. */
+struct service_row {
+	uint64_t next;		/* where to go on */
+	uint64_t id;		/* ServiceID */
+	uint64_t gid[2];	/* ServiceGID: upper and lower half */
+	uint64_t port_guid;	/* of who registered it */
+	uint32_t lease;		/* seconds that are left; UINT32_MAX: no end */
+	uint16_t pkey;
+	char name[65];		/* ServiceName */
+};
+
+/* Who is told of which events, for `weft show subscriptions`. */
+struct subscription_row {
+	uint64_t next;		/* where to go on */
+	uint64_t guid;		/* of the port */
+	uint64_t gid[2];	/* events of this GID alone; 0 any */
+	uint64_t sent;		/* Reports to this port, for all of its subscriptions, */
+	uint64_t answered;	/* of these */
+	uint64_t lost;		/* never answered, or not sent for want of room */
+	uint32_t waiting;	/* to be sent */
+	uint32_t qp;		/* where they go */
+	uint32_t producer;	/* generic: producer type, 0xffffff any; else vendor */
+	uint16_t type;		/* 0xffff any */
+	uint16_t trap;		/* generic: trap number, 0xffff any; else device */
+	uint16_t lid_first;	/* events of these LIDs; 0xffff any */
+	uint16_t lid_last;	/* 0: the same */
+	bool generic;		/* traps of the specification; else a vendor's own */
+	bool trusted;		/* security traps too */
 };
 
 #endif

@@ -277,6 +277,53 @@ const struct sa_kind_ops sa_inform_ops = {
 	.type = &sa_inform_type, .own = SA_BIT(SA_INFORM_QPN), .table = true, .tell = tell_informs,
 };
 
+/* ---- What there is ---- */
+
+uint32_t
+sa_informs_len(const struct sa_informs *s)
+{
+	return s->len;
+}
+
+static void
+fill(struct subscription_row *row, const struct subscriber *u, const struct inform *i)
+{
+	const struct sa_inform_info *f = &i->r.info;
+
+	*row = (struct subscription_row){
+		.guid = u->guid, .gid = { f->gid.prefix, f->gid.guid }, .sent = u->sent,
+		.answered = u->answered, .lost = u->lost, .waiting = u->nwaiting, .qp = f->qpn,
+		.producer = f->producer, .type = f->type, .trap = f->trap,
+		.lid_first = f->lid_first, .lid_last = f->lid_last, .generic = f->generic != 0,
+		.trusted = i->trusted,
+	};
+}
+
+/* `from` is the subscriber's number, and behind it that of the subscription. */
+bool
+sa_informs_row(const struct sa_informs *s, uint64_t from, struct subscription_row *row)
+{
+	uint64_t at = from >> 16;
+	uint32_t number = from & 0xffff;
+
+	for (; at < s->by_number.room; at++, number = 0) {
+		const struct subscriber *u = s->by_number.at[at];
+
+		if (!u)
+			continue;
+		list_each(it, &u->informs) {
+			const struct inform *i = list_entry(it, struct inform, link);
+
+			if (i->r.number < number)
+				continue;
+			fill(row, u, i);
+			row->next = (at << 16 | i->r.number) + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- Life ---- */
 
 struct sa_informs *

@@ -26,6 +26,9 @@ struct subscriber {
 	unsigned nwaiting;	/* Reports to send */
 	unsigned flying;	/* Reports that it has not answered yet */
 	unsigned silent;	/* Reports in a row that it never answered */
+	uint64_t sent;		/* Reports, since it is known, */
+	uint64_t answered;	/* of these */
+	uint64_t lost;		/* never answered, or there was no room for them */
 };
 
 struct sa_informs {

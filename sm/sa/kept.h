@@ -52,6 +52,12 @@ sa_services_free(struct sa_services *s);
 bool
 sa_services_load(struct sa_services *s, const char *value);
 
+uint32_t
+sa_services_len(const struct sa_services *s);
+/* The first in place `from` or a later one; false: there is none. */
+bool
+sa_services_row(const struct sa_services *s, uint64_t from, struct service_row *row);
+
 /* ---- inform.c, report.c: subscriptions and Reports ---- */
 
 struct sa_informs *
@@ -73,6 +79,11 @@ sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered);
 /* The published plan is in force: traps 64 and 65 of what has changed. */
 void
 sa_informs_settled(struct sa_informs *s);
+uint32_t
+sa_informs_len(const struct sa_informs *s);
+/* As sa_services_row(). */
+bool
+sa_informs_row(const struct sa_informs *s, uint64_t from, struct subscription_row *row);
 const struct sa_report_counters *
 sa_informs_counters(const struct sa_informs *s);
 

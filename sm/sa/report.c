@@ -97,10 +97,12 @@ send_next(struct sa_informs *s, struct subscriber *u)
 	u->nwaiting--;
 	if (rc) {
 		s->count.lost++;
+		u->lost++;
 		mem_free(r);
 		return true;
 	}
 	s->count.sent++;
+	u->sent++;
 	r->overdue = loop_now(s->env.loop) + OVERDUE;
 	list_append(&s->flying, &r->link);
 	u->flying++;
@@ -139,10 +141,13 @@ land(struct sa_informs *s, struct report *r, bool answered)
 	u->flying--;
 	mem_free(r);
 	u->silent = answered ? 0 : u->silent + 1;
-	if (answered)
+	if (answered) {
 		s->count.answered++;
-	else
+		u->answered++;
+	} else {
 		s->count.lost++;
+		u->lost++;
+	}
 	if (u->silent >= SILENT_MAX) {
 		log_notice("the subscriber at port 0x%016llx answers no Reports and is forgotten",
 			   (unsigned long long)u->guid);
@@ -240,6 +245,7 @@ queue(struct sa_informs *s, struct subscriber *u, const struct inform *i,
 
 	if (u->nwaiting >= WAITING_MAX) {
 		s->count.lost++;
+		u->lost++;
 		return;
 	}
 	r = mem_zalloc(sizeof(*r));

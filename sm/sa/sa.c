@@ -376,6 +376,30 @@ sa_free(struct sa *sa)
 	mem_free(sa);
 }
 
+uint32_t
+sa_services(const struct sa *sa)
+{
+	return sa_services_len(sa->kept.services);
+}
+
+uint32_t
+sa_subscriptions(const struct sa *sa)
+{
+	return sa_informs_len(sa->kept.informs);
+}
+
+bool
+sa_service_row(const struct sa *sa, uint64_t from, struct service_row *row)
+{
+	return sa_services_row(sa->kept.services, from, row);
+}
+
+bool
+sa_subscription_row(const struct sa *sa, uint64_t from, struct subscription_row *row)
+{
+	return sa_informs_row(sa->kept.informs, from, row);
+}
+
 uint64_t
 sa_base_guid(const struct sa *sa, uint64_t guid)
 {

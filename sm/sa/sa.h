@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include "sm/conf/config.h"
 #include "sm/fabric/plan.h"
+#include "sm/fabric/status.h"
 #include "sm/port/port.h"
 #include "sm/store/store.h"
 #include "sm/wire/sa_record.h"
@@ -122,6 +123,15 @@ sa_tell(struct sa *sa, const struct notice *n);
  * not in it are forgotten after multicast.forget_after. */
 void
 sa_settled(struct sa *sa);
+/* How many there are; and the first from a row's `next` (or 0) on, false: there is none. */
+uint32_t
+sa_services(const struct sa *sa);
+uint32_t
+sa_subscriptions(const struct sa *sa);
+bool
+sa_service_row(const struct sa *sa, uint64_t from, struct service_row *row);
+bool
+sa_subscription_row(const struct sa *sa, uint64_t from, struct subscription_row *row);
 /* The GUID of the port that this is an alias of, or else the GUID itself. */
 uint64_t
 sa_base_guid(const struct sa *sa, uint64_t guid);

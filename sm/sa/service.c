@@ -307,6 +307,32 @@ const struct sa_kind_ops sa_service_ops = {
 	.table = true, .tell = tell_services, .set = set_service, .drop = delete_service,
 };
 
+/* ---- What there is ---- */
+
+uint32_t
+sa_services_len(const struct sa_services *s)
+{
+	return s->len;
+}
+
+bool
+sa_services_row(const struct sa_services *s, uint64_t from, struct service_row *row)
+{
+	const struct service *v = NULL;
+
+	while (from < s->all.room && !v)
+		v = s->all.at[from++];
+	if (!v)
+		return false;
+	*row = (struct service_row){
+		.next = from, .id = v->r.id, .gid = { v->r.gid.prefix, v->r.gid.guid },
+		.port_guid = v->owner, .pkey = v->r.pkey,
+		.lease = v->ends == NEVER ? UINT32_MAX : lease_left(s, v),
+	};
+	snprintf(row->name, sizeof(row->name), "%s", v->r.name);
+	return true;
+}
+
 /* ---- Life ---- */
 
 struct sa_services *

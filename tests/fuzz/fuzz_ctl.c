@@ -39,6 +39,22 @@ multicast(void *subnet, unsigned from, struct multicast_row *row)
 	return from < 0x400;
 }
 
+static bool
+service(void *subnet, uint64_t from, struct service_row *row)
+{
+	(void)subnet;
+	*row = (struct service_row){ .next = from + 1, .id = from, .name = "service" };
+	return from < 0x400;
+}
+
+static bool
+subscription(void *subnet, uint64_t from, struct subscription_row *row)
+{
+	(void)subnet;
+	*row = (struct subscription_row){ .next = from + 1, .guid = from };
+	return from < 0x400;
+}
+
 static const struct plan *
 published(void *subnet)
 {
@@ -69,7 +85,7 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 
 static struct ctl_subnet subnets[] = {
 	{ .name = "one", .status = status, .plan = published, .change = change,
-	  .multicast = multicast },
+	  .multicast = multicast, .service = service, .subscription = subscription },
 };
 static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };
 

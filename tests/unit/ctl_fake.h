@@ -92,6 +92,38 @@ fake_multicast(void *subnet, unsigned from, struct multicast_row *row)
 	return from == 0;
 }
 
+static inline bool
+fake_service(void *subnet, uint64_t from, struct service_row *row)
+{
+	(void)subnet;
+	*row = (struct service_row){
+		.next = from + 1, .id = 0x1234, .gid = { UINT64_C(0xfe80000000000000), 0x9999 },
+		.port_guid = from ? 0x9999 : h.plan->fabric->ports[h.plan->fabric->sm_port].guid,
+		.lease = from ? UINT32_MAX : 60, .pkey = 0xffff, .name = "a \x1b[31mservice",
+	};
+	return from < 2;
+}
+
+static inline bool
+fake_subscription(void *subnet, uint64_t from, struct subscription_row *row)
+{
+	static const struct subscription_row rows[] = {
+		{ .guid = 0x9999, .qp = 1, .sent = 9, .answered = 7, .lost = 2, .type = 0xffff,
+		  .trap = 0xffff, .producer = 0xffffff, .lid_first = 0xffff, .generic = true },
+		{ .guid = 0x9999, .qp = 77, .trap = 129, .lid_first = 3, .lid_last = 5,
+		  .generic = true, .trusted = true },
+		{ .guid = 0x9999, .qp = 1, .trap = 0xffff, .producer = 0x2c9,
+		  .gid = { UINT64_C(0xfe80000000000000), 5 } },
+	};
+
+	(void)subnet;
+	if (from >= 3)
+		return false;
+	*row = rows[from];
+	row->next = from + 1;
+	return true;
+}
+
 static inline const struct plan *
 fake_plan(void *subnet)
 {
@@ -308,7 +340,9 @@ setup(void **state)
 	h.events = event_ring_new(64, 1);
 	h.plan = small_plan();
 	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status, .plan = fake_plan,
-					    .change = fake_change, .multicast = fake_multicast };
+					    .change = fake_change, .multicast = fake_multicast,
+					    .service = fake_service,
+					    .subscription = fake_subscription };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,

@@ -96,6 +96,13 @@ test_cli(void **state)
 	weft_says("help route", 0, "usage: weft route FILE", "");
 	weft_says("show multicast", 0, "0xc000  ff12401bffff000000000000ffffffff        3 "
 		  "        5      no  0xffff  0x00000b1b  2048  10.0", "");
+	weft_says("show services", 0, "2 services", "");
+	weft_says("show services", 0, "0xffff    60 s", "");
+	weft_says("show services", 0, "0x0000000000009999 (gone)  0xffff  no end", "");
+	weft_says("show subscriptions", 0, "3 subscriptions", "");
+	weft_says("show subscriptions", 0, "   1  all traps     all", "");
+	weft_says("show subscriptions", 0, "  77  trap 129      LIDs 3-5", "");
+	weft_says("show subscriptions", 0, "   1  vendor 0x2c9  GID fe80000000000000", "");
 	weft_says("show engines", 0, "minhop", "");
 	weft_says("show events", 0, "now master", "");
 	weft_says("show topology -o dot", 0, "graph fabric {", "");
