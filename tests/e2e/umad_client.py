@@ -6,14 +6,17 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
        umad_client.py flood         send requests as fast as they are taken, and read no answer
        umad_client.py deaf N        send N requests that are answered, read nothing, and stay
        umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
-       umad_client.py subscribe N  subscribe to all events, say what each Report tells ("report
-                                   TRAP GUID", "again TRAP GUID" for a repeat), and answer all but
-                                   the first N of them
+       umad_client.py group MGID       make a multicast group, and leave it, which ends it
+       umad_client.py subscribe N [KEY]   subscribe to all events (with this SM_Key), say what each
+                                   Report tells ("report TRAP GUID", "again TRAP GUID" for a
+                                   repeat), and answer all but the first N of them
        umad_client.py guids WORDS...  change alias GUIDs: each word is set:LID:BLOCK:I=GUID,... or
                                    delete:LID:BLOCK:I,... (LID 0: the own one); the answer to each
                                    is a line, "STATUS GUID0 ... GUID7", in the order of answers
        umad_client.py pipeline N DEPTH   N changes of one alias GUID, set to another each time and
-                                   freed in turn, so many under way at once: are they in order?
+                                   freed in turn, DEPTH under way at once: are they in order? With a
+                                   DEPTH of 1 each is told ("done I"), counted from 0
+       umad_client.py traps         send trap 128 of the own LID without end, each as a new one
        umad_client.py watch FILE TEXT   until the file of sysfs has that text
 It says "ready" when it is where it stays.
 """
@@ -27,8 +30,8 @@ import sys
 import time
 
 HEADER, MAD = 64, 256
-GET, SET, REPORT, DELETE, REPORT_RESP = 1, 2, 6, 0x15, 0x86
-CLASS_SA, CLASS_DIRECTED = 3, 0x81
+GET, SET, TRAP, REPORT, DELETE, REPORT_RESP = 1, 2, 5, 6, 0x15, 0x86
+CLASS_SMP, CLASS_SA, CLASS_DIRECTED = 1, 3, 0x81
 LID_PERMISSIVE = 0xffff
 QKEY = 0x80010000
 SYSFS = "/sys/class/infiniband/mlx5_0/ports/1/"
@@ -103,12 +106,32 @@ def join(mgid):
     stay()
 
 
-def subscribe(deaf_to):
+def member_change(agent, mgid, method, mask, tid):
+    """As full member, of a group with the Q_Key and P_Key of IPoIB; the answer's status."""
+    gid = ipaddress.IPv6Address(sysfs("gids/0")).packed
+    record = ipaddress.IPv6Address(mgid).packed + gid + \
+        struct.pack(">IHBBHBBIBB2x", 0x0b1b, 0, 0, 0, 0xffff, 0, 0, 0, 1, 0)
+    mad = header(CLASS_SA, 2, method, tid, 0x38) + bytes(12) + struct.pack(">QHHQ", 0, 0, 0, mask)
+    agent.send(mad + record, int(sysfs("sm_lid"), 16), 1)
+    return struct.unpack(">H", agent.receive(5000)[4:6])[0]
+
+
+def group(mgid):
+    agent = Agent(CLASS_SA, 2)
+    join_mask = 1 << 0 | 1 << 1 | 1 << 16
+    create = 1 << 2 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 13
+    for method, mask in ((SET, join_mask | create), (DELETE, join_mask)):
+        status = member_change(agent, mgid, method, mask, method)
+        if status:
+            raise SystemExit("refused with status 0x%04x" % status)
+
+
+def subscribe(deaf_to, key="0"):
     """Of a notice the trap is in bytes 4 and 5, and the GUID that traps 64 and 65 tell of in 24 to
     31; bytes 8 to 15 of the header are the transaction."""
     record = bytes(16) + struct.pack(">HHHBBHHIII", 0xffff, 0, 0, 1, 1, 0xffff, 0xffff, 0, 0xffffff,
                                      0)
-    mad = header(CLASS_SA, 2, SET, 7, 0x03) + bytes(32)
+    mad = header(CLASS_SA, 2, SET, 7, 0x03) + bytes(12) + struct.pack(">Q12x", int(key, 0))
     agent, seen = Agent(CLASS_SA, 2, [REPORT]), []
     sm_lid = int(sysfs("sm_lid"), 16)
     agent.send(mad + record, sm_lid, 1)
@@ -163,6 +186,8 @@ def pipeline(number, depth):
         if (tid, status, guid) != (done + 1, 0, wanted):
             raise SystemExit("answer %d is that of %d: status 0x%04x, GUID %x, not %x" %
                              (done + 1, tid, status, guid, wanted))
+        if depth == "1":
+            print("done %d" % done, flush=True)
     print("all %d in order, in %.1f s" % (number, time.monotonic() - start))
 
 
@@ -180,6 +205,18 @@ def deaf(number):
         agent.send(own_node_info(tid), LID_PERMISSIVE, 0)
     ready()
     stay()
+
+
+def traps():
+    """No tool of a host may: the agent is of its own class."""
+    agent, tid, lid = Agent(CLASS_SMP, 1), 0, int(sysfs("lid"), 16)
+    notice = struct.pack(">I3H", 0x81000001, 128, lid, 0) + struct.pack(">H", lid) + bytes(52)
+    ready()
+    while True:
+        tid += 1
+        mad = header(CLASS_SMP, 1, TRAP, tid, 0x02) + bytes(8 + 32) + notice
+        agent.send(mad + bytes(MAD - len(mad)), int(sysfs("sm_lid"), 16), 0, 0, 0)
+        time.sleep(0.001)
 
 
 def rubbish(seed):
@@ -204,5 +241,6 @@ def watch(name, text):
 
 if __name__ == "__main__":
     {"join": join, "subscribe": subscribe, "flood": flood, "deaf": deaf, "rubbish": rubbish,
-     "guids": guids, "pipeline": pipeline,
+     "traps": traps,
+     "group": group, "guids": guids, "pipeline": pipeline,
      "watch": watch}[sys.argv[1]](*sys.argv[2:])
