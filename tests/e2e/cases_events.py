@@ -87,9 +87,9 @@ OF_KEYS = (256, 257, 258, 259)      # for those alone who know the SM_Key
 
 
 def test_events_each():
-    """One of each kind of trap: a subscriber that knows the SM_Key hears of each once, another one of
-    all but those about keys; nothing is lost or repeated, and weft tells so. After a restart they
-    are told without having subscribed again (M14)."""
+    """One of each kind of trap: a subscriber that knows the SM_Key hears of each once, another one
+    of all but those about keys; nothing is lost or repeated, and weft tells so. After a restart
+    they are told without having subscribed again (M14)."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric("ft3-4", tmp), sim="weftsim") as lab:
             m = Weftd(lab)
