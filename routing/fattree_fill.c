@@ -168,9 +168,11 @@ mark_broken(const struct fattree *ft, uint32_t v, struct digest *nominal, const 
 static void
 order_links(const struct fattree *ft, const struct fattree_view *view, struct fattree_ways *w)
 {
-	uint32_t seen[UINT8_MAX + 1] = { 0 }, left = w->ngroups;
+	uint8_t seen[UINT8_MAX + 1];
+	uint32_t left = w->ngroups;
 
 	w->len = 0;
+	memset(seen, 0, left);
 	while (left) {
 		left = 0;
 		for (uint32_t i = 0; i < w->ngroups; i++) {
@@ -181,23 +183,17 @@ order_links(const struct fattree *ft, const struct fattree_view *view, struct fa
 			if (seen[i] < g->len) {
 				w->of[w->len] = (uint8_t)i;
 				w->link[w->len++] = g->link + seen[i]++;
-				left++;
+				left += seen[i] < g->len;
 			}
 		}
 	}
 }
 
-/* Is a group a way, by the costs of its two ends? */
 static inline bool
 is_way(const struct fattree_view *view, uint32_t v, uint32_t to, uint32_t home)
 {
-	const struct tree_row *here = view->costs->row[v], *there = view->costs->row[to];
-
-	if (here->any[home] == TREE_FAR)
-		return false;
-	if (!tree_up(view->rank, v, to))
-		return there->down[home] + 1u == here->any[home];
-	return here->down[home] == TREE_FAR && there->any[home] + 1u == here->any[home];
+	return fattree_is_way(fattree_cost(view->costs, v, home),
+			      fattree_cost(view->costs, to, home), tree_up(view->rank, v, to));
 }
 
 void

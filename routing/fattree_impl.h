@@ -131,6 +131,29 @@ fattree_live(const struct fattree *ft)
 				      .up = ft->s.up };
 }
 
+/* What a vertex has to pay to one home. */
+struct fattree_cost {
+	uint8_t any;
+	uint8_t down;
+};
+
+static inline struct fattree_cost
+fattree_cost(const struct tree_costs *c, uint32_t v, uint32_t home)
+{
+	return (struct fattree_cost){ c->row[v]->any[home], c->row[v]->down[home] };
+}
+
+/* Is a group a way, by the costs of its two ends? */
+static inline bool
+fattree_is_way(struct fattree_cost here, struct fattree_cost there, bool up)
+{
+	if (here.any == TREE_FAR)
+		return false;
+	if (!up)
+		return there.down + 1u == here.any;
+	return here.down == TREE_FAR && there.any + 1u == here.any;
+}
+
 /* The digits of the numbers that tables choose by, for vertices that are marked; NULL: all. */
 void
 fattree_digits_make(struct fattree *ft, const uint8_t *wanted);

@@ -19,12 +19,14 @@
  */
 struct repair {
 	struct fattree *ft;		/* what is repaired */
+	const struct tree_costs *was;	/* costs to all homes, as they were */
 	uint8_t *refill;		/* by vertex: its table is filled anew */
 	uint32_t *homes;		/* whose costs changed */
 	uint32_t nhomes;		/* how many */
 	struct tree_costs *live;	/* costs to these, as they are */
 	uint8_t *differs;		/* see tree_costs_patch() */
 	uint8_t *dirty;			/* by vertex: some cost of it changed */
+	uint8_t *concerned;		/* scratch, by thread and home */
 	struct fattree_work *work;	/* by thread */
 };
 
@@ -151,17 +153,54 @@ mark_dirty(struct repair *r)
 	}
 }
 
-/* Can the ways from `v` to the i-th home have changed? */
+static void
+add_concerned(const struct repair *r, uint32_t v, uint8_t *restrict concerned)
+{
+	const uint8_t *restrict differs = &r->differs[(size_t)v * r->nhomes];
+
+	for (uint32_t i = 0; i < r->nhomes; i++)
+		concerned[i] |= differs[i];
+}
+
+/* Marks homes to which the cost of `v` or of a neighbour changed; false if there are none. */
 static bool
-is_concerned(const struct repair *r, uint32_t v, uint32_t i)
+find_concerned(const struct repair *r, uint32_t v, uint8_t *concerned)
 {
 	const struct tree *t = r->ft->t;
+	bool any = r->dirty[v];
 
-	if (r->differs[(size_t)v * r->nhomes + i])
-		return true;
-	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
-		if (r->differs[(size_t)t->groups[g].to * r->nhomes + i])
+	memset(concerned, 0, r->nhomes);
+	if (any)
+		add_concerned(r, v, concerned);
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
+		uint32_t to = t->groups[g].to;
+
+		if (!r->dirty[to])
+			continue;
+		add_concerned(r, to, concerned);
+		any = true;
+	}
+	return any;
+}
+
+/* Did the ways from `v`, whose links are those that were, to the i-th home change? */
+static bool
+ways_changed(const struct repair *r, uint32_t v, uint32_t i)
+{
+	const struct tree *t = r->ft->t;
+	uint32_t home = r->homes[i];
+	struct fattree_cost then = fattree_cost(r->was, v, home);
+	struct fattree_cost now = fattree_cost(r->live, v, i);
+
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
+		uint32_t to = t->groups[g].to;
+		bool up = tree_up(r->ft->s.rank, v, to);
+
+		if (r->ft->s.nup[g] &&
+		    fattree_is_way(then, fattree_cost(r->was, to, home), up) !=
+		    fattree_is_way(now, fattree_cost(r->live, to, i), up))
 			return true;
+	}
 	return false;
 }
 
@@ -191,17 +230,6 @@ repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **ro
 		}
 }
 
-static bool
-near_dirty(const struct repair *r, uint32_t v)
-{
-	const struct tree *t = r->ft->t;
-	bool dirty = r->dirty[v];
-
-	for (uint32_t g = t->first[v]; g < t->first[v + 1] && !dirty; g++)
-		dirty = r->dirty[t->groups[g].to];
-	return dirty;
-}
-
 static void
 refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, struct fattree_work *work)
 {
@@ -209,6 +237,21 @@ refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, struct fattree_
 
 	fattree_fill(ft, v, plan_row_entries(row), work);
 	ft->rows[v] = plan_row_settle(row, old);
+}
+
+/* Entries of homes whose costs changed nearby. */
+static void
+repair_row(const struct repair *r, uint32_t v, struct plan_row *old, uint8_t *concerned)
+{
+	struct plan_row **row = &r->ft->rows[v];
+
+	*row = plan_row_ref(old);
+	if (!find_concerned(r, v, concerned))
+		return;
+	for (uint32_t i = 0; i < r->nhomes; i++)
+		if (concerned[i] && r->homes[i] != v && ways_changed(r, v, i))
+			repair_home(r, v, i, row);
+	*row = plan_row_settle(*row, old);
 }
 
 static void
@@ -224,17 +267,10 @@ repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 		if (sw == FABRIC_NONE)
 			continue;
 		old = ft->in->previous->rows[sw];
-		if (r->refill[v]) {
+		if (r->refill[v])
 			refill_row(ft, v, old, &r->work[thread]);
-			continue;
-		}
-		ft->rows[v] = plan_row_ref(old);
-		if (!near_dirty(r, v))
-			continue;
-		for (uint32_t k = 0; k < r->nhomes; k++)
-			if (r->homes[k] != v && is_concerned(r, v, k))
-				repair_home(r, v, k, &ft->rows[v]);
-		ft->rows[v] = plan_row_settle(ft->rows[v], old);
+		else
+			repair_row(r, v, old, &r->concerned[(size_t)thread * r->nhomes]);
 	}
 }
 
@@ -245,6 +281,7 @@ repair_all(struct repair *r)
 
 	fattree_digits_make(ft, r->refill);
 	r->work = fattree_work_new(ft);
+	r->concerned = mem_array(ft->threads, r->nhomes);
 	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
 	parallel_run(ft->threads, ft->t->n, 16, repair_rows, r);
 	fattree_work_free(ft, r->work);
@@ -269,6 +306,7 @@ fattree_repair(struct fattree *ft)
 		done = change_state(&r, memo, &changes);
 		fattree_decide(ft);
 		done = done && ft->full == memo->full && change_costs(&r, memo);
+		r.was = memo->live;
 	}
 	ft->repaired = done;
 	if (done) {
@@ -280,6 +318,7 @@ fattree_repair(struct fattree *ft)
 	mem_free(r.dirty);
 	mem_free(r.homes);
 	mem_free(r.differs);
+	mem_free(r.concerned);
 	tree_costs_unref(r.live);
 	return done;
 }

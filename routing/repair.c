@@ -20,9 +20,9 @@ struct repair {
 	const struct fabric *f;			/* now */
 	struct ladder now;			/* the order, and the links as they are */
 	struct ladder before;			/* the links as they were; not for unions */
-	struct ladder_table *rows;		/* the new tables */
-	struct ladder_table *also;		/* a second set; unions only */
-	struct ladder_table *proved;		/* the old ones */
+	struct plan_row *const *rows;		/* by switch: the new tables */
+	struct plan_row *const *also;		/* a second set; unions only */
+	struct plan_row *const *proved;		/* the old ones */
 	struct finder *finders;			/* by thread */
 };
 
@@ -33,12 +33,12 @@ struct finder {
 
 /* What is to be done with an entry that differs; false if it is not proved. */
 typedef bool (*entry_fn)(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid,
-			 const struct ladder_table *rows);
+			 struct plan_row *const *rows);
 
 static uint8_t
-entry(const struct ladder_table *rows, uint32_t place, uint32_t lid)
+entry(const struct ladder *l, struct plan_row *const *rows, uint32_t place, uint32_t lid)
 {
-	return plan_row_port(rows[place - LADDER_FIRST].row, lid);
+	return plan_row_port(rows[l->order[place - LADDER_FIRST]], lid);
 }
 
 static uint16_t
@@ -51,14 +51,14 @@ behind(const struct ladder *l, uint32_t place, uint8_t out)
 
 /* The place to which tables send a LID. */
 static uint16_t
-next(const struct ladder *l, const struct ladder_table *rows, uint32_t place, uint32_t lid)
+next(const struct ladder *l, struct plan_row *const *rows, uint32_t place, uint32_t lid)
 {
-	return behind(l, place, entry(rows, place, lid));
+	return behind(l, place, entry(l, rows, place, lid));
 }
 
 /* Switches from a place to the owner of a LID, both ends counted; 0 if it does not arrive. */
 static uint32_t
-way_len(const struct repair *r, const struct ladder *l, const struct ladder_table *rows,
+way_len(const struct repair *r, const struct ladder *l, struct plan_row *const *rows,
 	uint32_t place, uint32_t lid)
 {
 	const struct plan_dest *d = &r->lids->dest[lid];
@@ -66,7 +66,7 @@ way_len(const struct repair *r, const struct ladder *l, const struct ladder_tabl
 
 	for (uint32_t len = 1; len <= LONGEST && place >= LADDER_FIRST; len++) {
 		if (place == home)
-			return entry(rows, place, lid) == d->out ? len : 0;
+			return entry(l, rows, place, lid) == d->out ? len : 0;
 		place = next(l, rows, place, lid);
 	}
 	return 0;
@@ -74,7 +74,7 @@ way_len(const struct repair *r, const struct ladder *l, const struct ladder_tabl
 
 /* Does some switch above send the LID down to this place? */
 static bool
-comes_down(const struct repair *r, const struct ladder_table *rows, uint32_t place, uint32_t lid)
+comes_down(const struct repair *r, struct plan_row *const *rows, uint32_t place, uint32_t lid)
 {
 	uint32_t sw = r->now.order[place - LADDER_FIRST];
 
@@ -90,14 +90,14 @@ comes_down(const struct repair *r, const struct ladder_table *rows, uint32_t pla
 /* An entry of the new tables. */
 static bool
 prove_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid,
-	    const struct ladder_table *rows)
+	    struct plan_row *const *rows)
 {
 	const struct plan_dest *d = &r->lids->dest[lid];
 	uint16_t to = next(&r->now, rows, place, lid);
 	uint32_t len, old;
 
 	if (r->now.place[d->sw] == place)
-		return entry(rows, place, lid) == d->out;
+		return entry(&r->now, rows, place, lid) == d->out;
 	if (to < LADDER_FIRST)
 		return false;
 	if (to < place && next(&r->now, rows, to, lid) > to)
@@ -115,9 +115,9 @@ prove_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t l
 /* An entry of either set of a union, with the tables that are proved as a third. */
 static bool
 unite_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid,
-	    const struct ladder_table *rows)
+	    struct plan_row *const *rows)
 {
-	const struct ladder_table *sets[] = { r->proved, r->rows, r->also };
+	struct plan_row *const *sets[] = { r->proved, r->rows, r->also };
 	uint16_t to = next(&r->now, rows, place, lid);
 	bool bad = to == LADDER_SELF;
 
@@ -150,12 +150,21 @@ find_moved(const struct repair *r, uint32_t place, bool moved[UINT8_MAX + 1])
 
 static void
 try_entry(const struct repair *r, struct finder *t, uint32_t place, uint32_t lid,
-	  const struct ladder_table *rows, entry_fn fn)
+	  struct plan_row *const *rows, entry_fn fn)
 {
 	const struct plan_dest *d = &r->lids->dest[lid];
 
 	if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE && !fn(r, t, place, lid, rows))
 		t->failed = true;
+}
+
+static void
+read_block(const struct plan_row *row, uint32_t block, uint8_t *port)
+{
+	if (row && block < plan_row_blocks(row))
+		memcpy(port, plan_row_block(row, block), LFT_BLOCK_LEN);
+	else
+		memset(port, LFT_NO_PORT, LFT_BLOCK_LEN);
 }
 
 /* The next block that is to be looked at. */
@@ -166,27 +175,34 @@ next_block(const struct plan_row *mine, const struct plan_row *old, const bool *
 	return mine && old && !moved ? plan_row_differs(mine, old, block) : block;
 }
 
+/* Entries of one switch, in one block. */
+static void
+each_of_block(const struct repair *r, struct finder *t, uint32_t place, uint32_t block,
+	      struct plan_row *const *rows, const bool *moved, entry_fn fn)
+{
+	uint32_t sw = r->now.order[place - LADDER_FIRST], first = block * LFT_BLOCK_LEN;
+	uint8_t mine[LFT_BLOCK_LEN], old[LFT_BLOCK_LEN];
+
+	read_block(rows[sw], block, mine);
+	read_block(r->proved[sw], block, old);
+	for (uint32_t i = 0; i < LFT_BLOCK_LEN && first + i <= r->lids->top; i++)
+		if (mine[i] != old[i] || (moved && moved[mine[i]]))
+			try_entry(r, t, place, first + i, rows, fn);
+}
+
 /* Entries of one switch that differ from the proved ones, or whose port moved. */
 static void
 each_entry(const struct repair *r, struct finder *t, uint32_t place,
-	   const struct ladder_table *rows, const bool *moved, entry_fn fn)
+	   struct plan_row *const *rows, const bool *moved, entry_fn fn)
 {
-	const struct plan_row *mine = rows[place - LADDER_FIRST].row;
-	const struct plan_row *old = r->proved[place - LADDER_FIRST].row;
+	uint32_t sw = r->now.order[place - LADDER_FIRST], last = r->lids->top / LFT_BLOCK_LEN;
+	const struct plan_row *mine = rows[sw], *old = r->proved[sw];
 
 	if (mine == old && !moved)
 		return;
-	for (uint32_t lid = 0; lid <= r->lids->top && !t->failed; lid++) {
-		uint8_t out;
-
-		if (lid % LFT_BLOCK_LEN == 0)
-			lid = next_block(mine, old, moved, lid / LFT_BLOCK_LEN) * LFT_BLOCK_LEN;
-		if (lid > r->lids->top)
-			return;
-		out = entry(rows, place, lid);
-		if (out != entry(r->proved, place, lid) || (moved && moved[out]))
-			try_entry(r, t, place, lid, rows, fn);
-	}
+	for (uint32_t block = next_block(mine, old, moved, 0); block <= last && !t->failed;
+	     block = next_block(mine, old, moved, block + 1))
+		each_of_block(r, t, place, block, rows, moved, fn);
 }
 
 static void
@@ -221,9 +237,6 @@ repair_free(struct repair *r, unsigned threads)
 	for (unsigned i = 0; i < threads; i++)
 		mem_free(r->finders[i].longer);
 	mem_free(r->finders);
-	mem_free(r->rows);
-	mem_free(r->also);
-	mem_free(r->proved);
 	ladder_free(&r->now);
 	ladder_free(&r->before);
 }
@@ -359,7 +372,9 @@ recount(const struct repair *r, const struct ladder_query *q, struct ladder_bloc
 static bool
 recount_longer(const struct repair *r, struct plan_proof *proof)
 {
-	struct ladder_query q = { .rows = r->rows, .sources = count_sources(r) };
+	struct ladder_query q = {
+		.rows = ladder_rows(&r->now, r->rows), .sources = count_sources(r),
+	};
 	struct ladder_block b;
 	uint16_t list[LADDER_LANES];
 	uint32_t len = 0;
@@ -376,6 +391,7 @@ recount_longer(const struct repair *r, struct plan_proof *proof)
 	}
 	ladder_block_free(&b);
 	mem_free((void *)(uintptr_t)q.sources);
+	mem_free((void *)(uintptr_t)q.rows);
 	return good;
 }
 
@@ -426,14 +442,13 @@ bool
 repair_prove(const struct check_input *in, const struct plan *previous, struct plan_check *report,
 	     struct plan_proof **proof)
 {
-	struct repair r = { .lids = in->lids, .f = in->fabric };
+	struct repair r = { .lids = in->lids, .f = in->fabric, .rows = in->rows };
 	unsigned threads = parallel_threads(in->threads);
 
 	if (!proof || !comparable(in, previous) || !ladder_init(&r.now, in->fabric, in->ranks))
 		return false;
 	ladder_init(&r.before, previous->fabric, in->ranks);
-	r.rows = ladder_rows(&r.now, in->rows);
-	r.proved = ladder_rows(&r.now, previous->rows);
+	r.proved = previous->rows;
 	*proof = run(&r, threads, prove_switches) && !multicast_turns(&r.now, in) ?
 		conclude(&r, previous, report) : NULL;
 	repair_free(&r, threads);
@@ -443,15 +458,15 @@ repair_prove(const struct check_input *in, const struct plan *previous, struct p
 bool
 repair_unites(const struct check_input *in)
 {
-	struct repair r = { .lids = in->lids, .f = in->fabric };
+	struct repair r = {
+		.lids = in->lids, .f = in->fabric, .rows = in->rows, .also = in->also,
+		.proved = in->proved,
+	};
 	unsigned threads = parallel_threads(in->threads);
 	bool good;
 
 	if (!in->proved || !in->ranks || !ladder_init(&r.now, in->fabric, in->ranks))
 		return false;
-	r.rows = ladder_rows(&r.now, in->rows);
-	r.also = ladder_rows(&r.now, in->also);
-	r.proved = ladder_rows(&r.now, in->proved);
 	good = run(&r, threads, unite_switches) && !multicast_turns(&r.now, in);
 	repair_free(&r, threads);
 	return good;

@@ -159,8 +159,10 @@ print_moved(const struct plan *a, const struct plan *b)
 	for (uint32_t sw = 0; sw < b->fabric->nswitches; sw++) {
 		uint64_t before = m.entries;
 
-		for (uint32_t lid = 0; lid <= b->lids->top; lid += LFT_BLOCK_LEN)
-			count_block(a, b, sw, lid, &m);
+		for (uint32_t at = plan_row_differs(a->rows[sw], b->rows[sw], 0);
+		     at < plan_row_blocks(b->rows[sw]);
+		     at = plan_row_differs(a->rows[sw], b->rows[sw], at + 1))
+			count_block(a, b, sw, at * LFT_BLOCK_LEN, &m);
 		m.switches += m.entries != before;
 	}
 	printf("  moved: %llu entries (%llu of hosts) in %llu blocks (%llu of hosts) of %u "
