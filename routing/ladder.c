@@ -11,8 +11,8 @@
  * is above them, plus one. What ends badly has ENDS and what it gets on its way, up to TURNS again:
  * whatever is not 1..LONGEST in the end is not sound, and is left to those who look closely.
  *
- * Inner loops are over LADDER_LANES bytes in a row without a branch; rows of tables are long and
- * far apart, so the next ones are called for in good time.
+ * Inner loops are over LADDER_LANES bytes in a row without a branch, or fewer if not many LIDs are
+ * asked for; rows of tables are long and far apart, so the next ones are called for in good time.
  */
 enum {
 	TURNS = 0x00,		/* it turned from down to up */
@@ -22,7 +22,7 @@ enum {
 	CLIMBS = 0xff,		/* it goes up: how long, the second sweep will tell */
 };
 
-enum { LANES = LADDER_LANES, AHEAD = 48, NO_LANE = 0xff };
+enum { LANES = LADDER_LANES, NARROW = 32, AHEAD = 48, NO_LANE = 0xff };
 
 static void
 sort_up(struct ladder *l, const struct fabric *f, const uint8_t *ranks)
@@ -159,12 +159,14 @@ read_pieces(const struct ladder_table *t, uint32_t first, uint8_t none, uint8_t 
 }
 
 /* Entries of one switch; those that name no port of it become the port after its last. */
-static void
-read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t none, uint8_t *out)
+static inline void
+read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t none, uint8_t *out,
+	 uint32_t width)
 {
 	uint32_t first = b->lid[0];
 
-	if (b->len == LANES && b->lid[LANES - 1] == first + LANES - 1 && first + LANES <= t->len) {
+	if (width == LANES && b->len == LANES && b->lid[LANES - 1] == first + LANES - 1 &&
+	    first + LANES <= t->len) {
 		if (!t->pieces) {
 			limit(out, t->whole + first, none, LANES);
 			return;
@@ -179,7 +181,7 @@ read_row(const struct ladder_table *t, const struct ladder_block *b, uint8_t non
 
 		out[i] = port < none ? port : none;
 	}
-	memset(out + b->len, none, LANES - b->len);
+	memset(out + b->len, none, width - b->len);
 }
 
 static void
@@ -222,24 +224,25 @@ arrive(struct ladder_block *b, uint32_t place, const uint8_t *out, uint8_t *mine
 	}
 }
 
-static void
-sweep_up(const struct ladder *l, const struct ladder_table *rows, struct ladder_block *b)
+static inline void
+sweep_up(const struct ladder *l, const struct ladder_table *rows, struct ladder_block *b,
+	 uint32_t width)
 {
 	const uint8_t *state = b->state;
 
-	memset(b->state + LADDER_END * LANES, ENDS, LANES);
-	memset(b->state + LADDER_SELF * LANES, CLIMBS, LANES);
-	memset(b->state + LADDER_FIRST * LANES, UNSEEN, (size_t)l->n * LANES);
+	memset(b->state + LADDER_END * width, ENDS, width);
+	memset(b->state + LADDER_SELF * width, CLIMBS, width);
+	memset(b->state + LADDER_FIRST * width, UNSEEN, (size_t)l->n * width);
 	for (uint32_t at = 0; at < l->n; at++) {
 		uint32_t sw = l->order[at], place = LADDER_FIRST + at;
 		const uint16_t *to = &l->to[l->first[sw]];
-		uint8_t *mine = b->state + (size_t)place * LANES;
-		uint8_t *out = b->out[0] + (size_t)at * LANES;
+		uint8_t *mine = b->state + (size_t)place * width;
+		uint8_t *out = b->out[0] + (size_t)at * width;
 
 		call_row(l, rows, at + AHEAD, b->lid[0]);
-		read_row(&rows[at], b, (uint8_t)(l->nports[sw] + 1), out);
-		for (uint32_t i = 0; i < LANES; i++)
-			mine[i] = (uint8_t)(state[to[out[i]] * (size_t)LANES + i] + 1);
+		read_row(&rows[at], b, (uint8_t)(l->nports[sw] + 1), out, width);
+		for (uint32_t i = 0; i < width; i++)
+			mine[i] = (uint8_t)(state[to[out[i]] * (size_t)width + i] + 1);
 		if (b->lane_at[place] != NO_LANE)
 			arrive(b, place, out, mine);
 	}
@@ -254,63 +257,73 @@ struct sums {
 };
 
 /* TURNS counts everywhere, what is not 1..LONGEST + 1 where the mask says so. */
-static void
-judge(uint8_t *restrict wrong, const uint8_t *restrict state, const uint8_t *restrict mask)
+static inline void
+judge(uint8_t *restrict wrong, const uint8_t *restrict state, const uint8_t *restrict mask,
+      uint32_t width)
 {
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < width; i++)
 		wrong[i] |= (uint8_t)(((state[i] - 1) & mask[i]) | (state[i] == 0 ? 0xff : 0));
 }
 
-static void
-count_ways(struct sums *restrict s, const uint8_t *restrict state, uint16_t weight)
+static inline void
+count_ways(struct sums *restrict s, const uint8_t *restrict state, uint16_t weight, uint32_t width)
 {
-	for (uint32_t i = 0; i < LANES; i++) {
+	for (uint32_t i = 0; i < width; i++) {
 		uint8_t hops = state[i] & s->mask[i];
 
 		s->max[i] = hops > s->max[i] ? hops : s->max[i];
 	}
-	for (uint32_t i = 0; i < LANES; i++) {
+	for (uint32_t i = 0; i < width; i++) {
 		uint16_t hops = state[i] & s->mask[i];
 
 		s->hops[i] += (uint16_t)(hops * weight);
 	}
 }
 
-static bool
-any_climbs(const uint8_t *state)
+static inline bool
+any_climbs(const uint8_t *state, uint32_t width)
 {
 	uint8_t most = 0;
 
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < width; i++)
 		most = state[i] > most ? state[i] : most;
 	return most == CLIMBS;
 }
 
-static void
+static inline void
 sweep_down(const struct ladder *l, const struct ladder_query *q, struct ladder_block *b,
-	   struct sums *s)
+	   struct sums *s, uint32_t width)
 {
 	const uint8_t *state = b->state;
 
 	for (uint32_t at = l->n; at-- > 0;) {
 		uint32_t sw = l->order[at];
 		const uint16_t *to = &l->to[l->first[sw]];
-		const uint8_t *out = b->out[0] + (size_t)at * LANES;
-		uint8_t *mine = b->state + (size_t)(LADDER_FIRST + at) * LANES;
+		const uint8_t *out = b->out[0] + (size_t)at * width;
+		uint8_t *mine = b->state + (size_t)(LADDER_FIRST + at) * width;
 
-		if (any_climbs(mine))
-			for (uint32_t i = 0; i < LANES; i++) {
-				uint8_t above = state[to[out[i]] * (size_t)LANES + i];
+		if (any_climbs(mine, width))
+			for (uint32_t i = 0; i < width; i++) {
+				uint8_t above = state[to[out[i]] * (size_t)width + i];
 
 				mine[i] = mine[i] == CLIMBS ? (uint8_t)(above + 1) : mine[i];
 			}
-		for (uint32_t i = 0; q->part && i < LANES; i++)
+		for (uint32_t i = 0; q->part && i < width; i++)
 			s->mask[i] = b->home[i] != FABRIC_NONE &&
 				q->part[b->home[i]] == q->part[sw] ? 0xff : 0;
-		judge(s->wrong, mine, s->mask);
+		judge(s->wrong, mine, s->mask, width);
 		if (q->sources[sw])
-			count_ways(s, mine, (uint16_t)q->sources[sw]);
+			count_ways(s, mine, (uint16_t)q->sources[sw], width);
 	}
+}
+
+/* Made for each width by itself, for compilers to know it. */
+static inline void
+sweep(const struct ladder *l, const struct ladder_query *q, struct ladder_block *b,
+      struct sums *s, uint32_t width)
+{
+	sweep_up(l, q->rows, b, width);
+	sweep_down(l, q, b, s, width);
 }
 
 void
@@ -321,9 +334,11 @@ ladder_walk(const struct ladder *l, const struct ladder_query *q, struct ladder_
 	memset(s.mask, 0xff, sizeof(s.mask));
 	memset(b->sound, 0, sizeof(b->sound));
 	note_homes(l, b);
-	sweep_up(l, q->rows, b);
+	if (b->len <= NARROW)
+		sweep(l, q, b, &s, NARROW);
+	else
+		sweep(l, q, b, &s, LANES);
 	forget_homes(l, b);
-	sweep_down(l, q, b, &s);
 	for (uint32_t i = 0; i < LANES; i++) {
 		b->sound[i] &= !(s.wrong[i] & 0x80);
 		b->hops[i] = s.hops[i];
@@ -360,7 +375,7 @@ unite(const uint16_t *to, const uint8_t *out, const uint8_t *state, uint8_t *min
 static void
 read_used(const struct ladder_table *t, const struct ladder_block *b, uint8_t none, uint8_t *out)
 {
-	read_row(t, b, none, out);
+	read_row(t, b, none, out, LANES);
 	for (uint32_t i = 0; i < LANES; i++)
 		out[i] = b->home[i] == FABRIC_NONE ? none : out[i];
 }
