@@ -101,8 +101,8 @@ walk_on(struct walk *w, uint32_t port, struct error *e)
 	}
 }
 
-static uint8_t
-class_of(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b)
+uint8_t
+plan_path_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b)
 {
 	if (!p->lanes || !p->lanes->path_class || a->sw == FABRIC_NONE || b->sw == FABRIC_NONE)
 		return 0;
@@ -131,7 +131,7 @@ plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_
 		add_hop(path, from->node, 0, 0, 0);
 		return 0;
 	}
-	w.class = path->sl = class_of(p, src, dst);
+	w.class = path->sl = plan_path_sl(p, src, dst);
 	if (f->nodes[from->node].sw != FABRIC_NONE)
 		return walk_on(&w, src->port, e);
 	add_hop(path, from->node, 0, from->number, 0);

@@ -189,6 +189,9 @@ struct plan_path {
 	struct plan_hop hops[PLAN_MAX_HOPS + 2];
 };
 
+/* The service level of packets between two different ports, the same both ways. */
+uint8_t
+plan_path_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b);
 /* Walk from a LID to a LID. ERR_NOT_FOUND with a sentence naming the node where it ends. */
 int
 plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_path *path,

@@ -9,6 +9,13 @@
 
 struct sa_absent;
 
+/* What all links between switches have in common, in one plan; see way.c. */
+struct sa_links {
+	const struct plan *plan;	/* of which this holds, reference held; NULL: none yet */
+	bool even;			/* they are all alike, and no lane depends on the way */
+	uint32_t port;			/* one of them; FABRIC_NONE if there are none */
+};
+
 /*
  * One question about records while it is answered: what is asked for, and the answer as it grows.
  * Each kind of record offers those that may fit (sa_offer()), which are compared and taken here.
@@ -23,6 +30,7 @@ struct sa_ask {
 	struct sa_header h;		/* its header */
 	struct sa_kept *kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
+	struct sa_links *links;		/* of the plan that was asked last */
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */

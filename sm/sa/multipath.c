@@ -230,7 +230,7 @@ tell_all(struct multipath *m)
 			if (m->independent && m->walked++ >= TRIES_MAX)
 				return;
 			if (!sa_way(&m->ways, (uint16_t)(from + pair.src),
-				    (uint16_t)(to + pair.dst), &way, &r))
+				    (uint16_t)(to + pair.dst), m->independent ? &way : NULL, &r))
 				continue;
 			r.sgid.guid = m->guids[src];
 			r.dgid.guid = m->guids[dst];

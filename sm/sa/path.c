@@ -128,7 +128,6 @@ tell_pair(struct paths *p, struct place *at)
 	unsigned nsrc = sa_way_lids(a, l->dest[at->src].port, p->src.lid, &from);
 	unsigned ndst = sa_way_lids(a, l->dest[at->dst].port, p->dst.lid, &to);
 	unsigned most = sa_asks(a, SA_PATH_NUMB_PATH) ? p->ways.want->numb_path : NO_LIMIT;
-	struct plan_path way;
 	struct sa_path r;
 
 	/* A Get is for one path. */
@@ -139,7 +138,7 @@ tell_pair(struct paths *p, struct place *at)
 
 		if (sa_pause(a))
 			return false;
-		if (!sa_way(&p->ways, (uint16_t)(from + pair.src), (uint16_t)(to + pair.dst), &way,
+		if (!sa_way(&p->ways, (uint16_t)(from + pair.src), (uint16_t)(to + pair.dst), NULL,
 			    &r))
 			continue;
 		r.preference = pair.preference;

@@ -27,6 +27,7 @@ struct sa {
 	struct sa_kept kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
 	struct sa_absent *absent;	/* and their members whose ports are gone */
+	struct sa_links links;		/* between switches */
 };
 
 /* Room for the struct of any record. */
@@ -296,7 +297,7 @@ sa_request(struct sa *sa, const struct port_mad *m)
 {
 	struct question q = {
 		.a = { .env = &sa->env, .in = m, .kept = &sa->kept, .groups = sa->groups,
-		       .held = &sa->held },
+		       .held = &sa->held, .links = &sa->links },
 	};
 	struct sa_ask *a = &q.a;
 
@@ -340,6 +341,8 @@ sa_tell(struct sa *sa, const struct notice *n)
 void
 sa_settled(struct sa *sa)
 {
+	plan_unref(sa->links.plan);
+	sa->links = (struct sa_links){ 0 };
 	sa_informs_settled(sa->kept.informs);
 	sa_absent_settled(sa->absent);
 }
@@ -370,6 +373,7 @@ sa_free(struct sa *sa)
 	list_each(it, &sa->open)
 		close_question(sa, list_entry(it, struct question, link));
 	loop_timer_free(sa->turn);
+	plan_unref(sa->links.plan);
 	sa_absent_free(sa->absent);
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);

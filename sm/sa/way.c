@@ -6,9 +6,12 @@
 /*
  * Ways (IBA 15.2.5.16): each is walked through the tables of the published plan by plan_path(), as
  * `weft path` has it. MTU and rate are those of the least link on it, and of a port 0 that it ends
- * at. It is reversible if there is one back of the same service level; where the proof of the plan
- * says that all hosts reach each other that needs no walk, since the service level of a pair is the
- * same both ways (plan.h).
+ * at. It is reversible if there is one back of the same service level.
+ *
+ * Most ways need no walk. Where the proof of the plan says that all hosts reach each other, there
+ * is one, and one back, since the service level of a pair is the same both ways (plan.h). Where all
+ * links between switches are of the same MTU and rate besides, it carries what they and the cables
+ * of the two hosts do. That is found out once for each plan, at the first question.
  *
  * Both ends must be of the partition that is asked for, or else of any one, and not both limited
  * members of it; and whoever asks must share one with either, unless it showed our SM_Key.
@@ -49,6 +52,39 @@ is_proved(const struct plan *p)
 	return c->pairs && !c->unreachable && !c->cut_off && !c->loops && !c->misdelivered;
 }
 
+/* ---- Links that are all alike ---- */
+
+static void
+look_at_links(struct sa_links *l, const struct plan *p)
+{
+	const struct fabric *f = p->fabric;
+
+	l->even = !p->lanes || !p->lanes->lane;
+	l->port = FABRIC_NONE;
+	for (uint32_t i = 0; i < f->nports && l->even; i++) {
+		const struct fabric_port *a = &f->ports[i], *b;
+
+		if (a->peer == FABRIC_NONE || f->nodes[a->node].sw == FABRIC_NONE ||
+		    f->nodes[f->ports[a->peer].node].sw == FABRIC_NONE)
+			continue;
+		b = l->port == FABRIC_NONE ? a : &f->ports[l->port];
+		l->even = a->neighbor_mtu == b->neighbor_mtu && a->width == b->width &&
+			a->speed == b->speed;
+		l->port = i;
+	}
+}
+
+static bool
+are_even(struct sa_links *l, const struct plan *p)
+{
+	if (l->plan != p) {
+		plan_unref(l->plan);
+		l->plan = plan_ref(p);
+		look_at_links(l, p);
+	}
+	return l->even;
+}
+
 uint16_t
 sa_ways_init(struct sa_ways *w, const struct sa_ask *a, const struct sa_path *want, uint64_t mask)
 {
@@ -59,6 +95,7 @@ sa_ways_init(struct sa_ways *w, const struct sa_ask *a, const struct sa_path *wa
 		.life = (uint8_t)conf->subnet_timeout, .rate_max = sa_rate_max(a),
 		.both_ways = is_proved(a->plan),
 	};
+	w->no_walk = w->both_ways && are_even(a->links, a->plan);
 	if (!all_valid(w))
 		return SA_STATUS_INVALID;
 	/* A ServiceID has two components, and half of one is none. */
@@ -187,6 +224,25 @@ carried(const struct sa_ask *a, const struct plan_path *way)
 	return c;
 }
 
+/* By links that are all alike, between hosts: the cables of both, and one link for all between. */
+static struct carries
+carried_evenly(const struct sa_ask *a, const struct plan_dest *src, const struct plan_dest *dst)
+{
+	const struct fabric_port *ports = a->f->ports;
+	struct carries c = { 0 };
+	uint32_t last = ports[dst->port].peer;
+
+	limit(&c, &ports[src->port], ports[src->port].neighbor_mtu);
+	if (src->port == dst->port)
+		return c;
+	limit(&c, &ports[dst->port], ports[dst->port].neighbor_mtu);
+	if (last != FABRIC_NONE)
+		limit(&c, &ports[last], ports[last].neighbor_mtu);
+	if (src->sw != dst->sw && a->links->port != FABRIC_NONE)
+		limit(&c, &ports[a->links->port], ports[a->links->port].neighbor_mtu);
+	return c;
+}
+
 /* ---- The record ---- */
 
 /* What the client says of its packets is its own affair, and comes back as it was said. */
@@ -228,16 +284,44 @@ choose_partition(const struct sa_ways *w, uint32_t src, uint32_t dst, struct sa_
 	return true;
 }
 
+/* Service level, reversibility, MTU and rate of the way; false if there is none. */
 static bool
-is_reversible(const struct sa_ways *w, const struct plan_path *way, uint32_t src, uint32_t dst)
+walk(const struct sa_ways *w, bool hosts, struct plan_path *way, struct sa_path *r)
+{
+	const struct plan *plan = w->a->plan;
+	struct plan_path back;
+	struct carries c;
+
+	if (plan_path(plan, r->slid, r->dlid, way, NULL))
+		return false;
+	c = carried(w->a, way);
+	r->sl = way->sl;
+	r->mtu = c.mtu;
+	r->rate = c.rate;
+	r->reversible = (w->both_ways && hosts) ||
+		(!plan_path(plan, r->dlid, r->slid, &back, NULL) && back.sl == way->sl);
+	return true;
+}
+
+static bool
+find_way(const struct sa_ways *w, struct plan_path *way, struct sa_path *r)
 {
 	const struct sa_ask *a = w->a;
-	struct plan_path back;
+	const struct plan_dest *src = &a->plan->lids->dest[r->slid];
+	const struct plan_dest *dst = &a->plan->lids->dest[r->dlid];
+	bool hosts = sa_node_of(a, src->port)->sw == FABRIC_NONE &&
+		sa_node_of(a, dst->port)->sw == FABRIC_NONE;
+	struct plan_path unused;
+	struct carries c;
 
-	if (w->both_ways && sa_node_of(a, src)->sw == FABRIC_NONE &&
-	    sa_node_of(a, dst)->sw == FABRIC_NONE)
-		return true;
-	return !plan_path(a->plan, way->dst_lid, way->src_lid, &back, NULL) && back.sl == way->sl;
+	if (way || !w->no_walk || !hosts)
+		return walk(w, hosts, way ? way : &unused, r);
+	c = carried_evenly(a, src, dst);
+	r->sl = src->port == dst->port ? 0 : plan_path_sl(a->plan, src, dst);
+	r->mtu = c.mtu;
+	r->rate = c.rate;
+	r->reversible = true;
+	return true;
 }
 
 static struct sa_gid
@@ -252,20 +336,16 @@ sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *
 {
 	const struct plan *plan = w->a->plan;
 	uint32_t src = plan->lids->dest[slid].port, dst = plan->lids->dest[dlid].port;
-	struct carries c;
 
 	*r = (struct sa_path){ .sgid = gid_of(w, src), .dgid = gid_of(w, dst),
 			       .slid = slid, .dlid = dlid };
-	if (!choose_partition(w, src, dst, r) || plan_path(plan, slid, dlid, way, NULL) ||
-	    (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != way->sl))
+	if (!choose_partition(w, src, dst, r) || !find_way(w, way, r) ||
+	    (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != r->sl))
 		return false;
-	r->reversible = is_reversible(w, way, src, dst);
 	if (sa_ways_ask(w, SA_PATH_REVERSIBLE) && w->want->reversible && !r->reversible)
 		return false;
-	c = carried(w->a, way);
-	r->sl = way->sl;
-	r->mtu = c.mtu;
-	r->rate = c.mbps ? c.rate : SA_RATE_MIN;
+	if (!r->rate)
+		r->rate = SA_RATE_MIN;
 	r->life = src == dst ? 0 : w->life;
 	echo(w, r);
 	return sa_ways_choose(w, r);

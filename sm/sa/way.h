@@ -20,6 +20,8 @@ struct sa_ways {
 	uint8_t life;			/* lifetime code of a way */
 	uint8_t rate_max;		/* highest rate code that may be told */
 	bool both_ways;			/* proved: each two hosts' ports reach each other */
+	bool no_walk;			/* and their ways need not be walked to know what they
+					 * carry */
 };
 
 static inline bool
@@ -49,8 +51,8 @@ uint16_t
 sa_ways_source(const struct sa_ways *w, struct sa_way_end *e);
 uint16_t
 sa_ways_destination(const struct sa_ways *w, struct sa_way_end *e);
-/* Walk from LID to LID, both of the plan. True if that is a way such as is asked for: its record
- * (without a preference) and its hops. */
+/* From LID to LID, both of the plan. True if there is a way such as is asked for: its record
+ * (without a preference), and its hops if `way` is not NULL. */
 bool
 sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *way,
        struct sa_path *r);

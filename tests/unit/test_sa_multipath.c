@@ -370,6 +370,60 @@ test_trace_refused(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Does the way from one host to the other go through that port of the switch? */
+static bool
+goes_by(struct sa_bed *b, const char *from, const char *to, const char *sw, unsigned port)
+{
+	uint64_t guid = sa_bed_guid(b, sw);
+	uint16_t status;
+	bool found = false;
+
+	trace(b, from, to, BOTH_ENDS, &status);
+	for (unsigned i = 0; i < b->n; i++) {
+		struct sa_trace t;
+
+		sa_bed_record(b, &sa_trace_type, i, &t);
+		found |= t.node_id == guid && (t.entry_port == port || t.exit_port == port);
+	}
+	return found;
+}
+
+/* Paths of all pairs of hosts: 100 Gb/s (16), but those over a cable that runs at 25 (15). */
+static void
+compare_rates(struct sa_bed *b, unsigned slow)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < 16 * 16; i++) {
+		char from[16], to[16];
+		struct sa_path p;
+		bool by;
+
+		snprintf(from, sizeof(from), "H%u_%u_%u", i / 64, i / 32 % 2, i / 16 % 2);
+		snprintf(to, sizeof(to), "H%u_%u_%u", i / 4 % 4, i / 2 % 2, i % 2);
+		p = (struct sa_path){ .sgid = sa_bed_gid(b, from), .dgid = sa_bed_gid(b, to) };
+		by = slow && goes_by(b, from, to, "L0_0", slow);
+		assert_int_equal(sa_bed_get(b, &sa_path_type, &p, BOTH_ENDS, &p), 0);
+		assert_int_equal(p.rate, by ? 15 : 16);
+		assert_true(p.reversible);
+		found += by;
+	}
+	assert_int_equal(found != 0, slow != 0);
+}
+
+/* While all links between switches are alike ways are not walked; then one is not. */
+static void
+test_slow_link(void **state)
+{
+	struct sa_bed *b = *state;
+
+	compare_rates(b, 0);
+	model_link_limit(b->sm->bed->m, bed_node(b->sm->bed, "L0_0"), 3, LINK_1X, SPEED_EDR);
+	bed_wait(b->sm->bed, SEC(5));
+	assert_true(bed_quiet(b->sm, SEC(10)));
+	compare_rates(b, 3);
+}
+
 int
 main(void)
 {
@@ -378,6 +432,7 @@ main(void)
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_gids),
 		cmocka_unit_test(test_components), cmocka_unit_test(test_independent),
 		cmocka_unit_test(test_trace), cmocka_unit_test(test_trace_refused),
+		cmocka_unit_test(test_slow_link),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
