@@ -95,6 +95,8 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
+	@$(BUILD)/bench_sa "ft3 16"
+	@$(BUILD)/bench_sa "ft3 32"
 
 soak: deps
 	@$(submake) programs
