@@ -71,6 +71,7 @@ struct config_subnet {
 	unsigned packet_life_time;	/* SwitchInfo.LifeTimeValue, 0..31; default 18 */
 	unsigned subnet_timeout;	/* 0..31; 18 */
 	unsigned max_rate;		/* 0: any; else the highest rate code told, less 1 */
+	unsigned sa_rate;		/* requests of one port a second; 0: any; 20000 */
 	unsigned hoq_life;		/* PortInfo.HOQLife between switches, 0..31; 18 */
 	unsigned leaf_hoq_life;		/* towards CAs; 16 */
 	unsigned vl_stall_count;	/* 0..7; 7 */

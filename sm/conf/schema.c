@@ -296,6 +296,11 @@ const struct option schema_subnet[] = {
 			"300Gb of those that came with FDR and EDR). In any case a host is told "
 			"only what its own port shows that it knows.",
 	}, {
+		.name = "sa_rate", .type = OPTION_NUMBER, .max = 1000000, .initial = "20000",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(sa_rate),
+		.help = "Requests a second that one port may put to the subnet administrator, "
+			"after a second's worth at once; it is told BUSY beyond. 0: any number.",
+	}, {
 		.name = "hoq_life", .type = OPTION_NUMBER, .max = 31, .initial = "18",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(hoq_life),
 		.help = "PortInfo HOQLife between switches: a packet at the head of a queue is "

@@ -127,6 +127,11 @@ admin_status(const struct subnet *s, struct subnet_status *st)
 	st->sa_requests = c->requests;
 	st->sa_answered = c->answered;
 	st->sa_refused = c->refused;
+	st->sa_busy_rate = c->busy[SA_BUSY_RATE];
+	st->sa_busy_queue = c->busy[SA_BUSY_QUEUE];
+	st->sa_busy_open = c->busy[SA_BUSY_OPEN];
+	st->sa_flood = c->dropped[SA_DROP_FLOOD];
+	st->sa_pending = sa_pending(s->sa);
 	st->sa_services = sa_services(s->sa);
 	st->sa_subscriptions = sa_subscriptions(s->sa);
 	st->reports_sent = r->sent;
@@ -157,6 +162,13 @@ admin_request(struct subnet *s, const struct port_mad *m)
 		sa_request(s->sa, m);
 	else
 		s->st.mads_unsolicited++;
+}
+
+void
+admin_resigned(struct subnet *s)
+{
+	if (s->sa)
+		sa_resigned(s->sa);
 }
 
 void

@@ -77,6 +77,8 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	if (role == ROLE_MASTER) {
 		s->first_master_sweep = true;
 		guids_doubt(s);
+	} else {
+		admin_resigned(s);
 	}
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
 		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",

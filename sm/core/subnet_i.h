@@ -693,5 +693,7 @@ admin_trap(struct subnet *s, const struct notice *n);
 /* The published plan is programmed. */
 void
 admin_settled(struct subnet *s);
+void
+admin_resigned(struct subnet *s);	/* no master any more */
 
 #endif

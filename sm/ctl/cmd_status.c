@@ -103,7 +103,14 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "requests", st->sa_requests);
 	jw_uint(j, "answered", st->sa_answered);
 	jw_uint(j, "refused", st->sa_refused);
+	jw_object(j, "busy");
+	jw_uint(j, "rate", st->sa_busy_rate);
+	jw_uint(j, "waiting", st->sa_busy_queue);
+	jw_uint(j, "open", st->sa_busy_open);
+	jw_end(j);
 	jw_uint(j, "dropped", st->sa_dropped);
+	jw_uint(j, "flood", st->sa_flood);
+	jw_uint(j, "pending", st->sa_pending);
 	jw_uint(j, "services", st->sa_services);
 	jw_uint(j, "subscriptions", st->sa_subscriptions);
 	jw_object(j, "reports");

@@ -63,7 +63,12 @@ struct subnet_status {
 	uint64_t sa_requests;		/* to the subnet administrator */
 	uint64_t sa_answered;		/* of them with what was asked for */
 	uint64_t sa_refused;		/* answered with an error status */
-	uint64_t sa_dropped;		/* not answered */
+	uint64_t sa_busy_rate;		/* told BUSY, or nothing, since one port asks too often, */
+	uint64_t sa_busy_queue;		/* has too many requests waiting, */
+	uint64_t sa_busy_open;		/* or there are too many long questions */
+	uint64_t sa_dropped;		/* not answered, */
+	uint64_t sa_flood;		/* of these since the port was told BUSY too often */
+	unsigned sa_pending;		/* not answered yet */
 	uint32_t sa_services;		/* registered now */
 	uint32_t sa_subscriptions;	/* there are now */
 	uint64_t reports_sent;		/* of events, to subscribers */

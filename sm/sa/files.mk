@@ -14,6 +14,7 @@ sa_src := \
 	sm/sa/node.c \
 	sm/sa/path.c \
 	sm/sa/port.c \
+	sm/sa/queue.c \
 	sm/sa/sa.c \
 	sm/sa/report.c \
 	sm/sa/service.c \

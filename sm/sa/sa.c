@@ -2,28 +2,42 @@
 #include "sm/sa/sa.h"
 
 #include <string.h>
-#include "sm/base/list.h"
 #include "sm/base/mem.h"
 #include "sm/sa/alias.h"
 #include "sm/sa/ask.h"
+#include "sm/sa/queue.h"
 
 /*
  * The frame of each request (IBA volume 1, 15.2 to 15.4): who may ask, what is asked for, by which
  * kind of record it is answered, and the way back. Each kind is a row of `kinds`; what it tells is
  * its own file's. What clients leave lasts (kept.h), as do multicast groups (group.h).
  *
- * A question is made where it arrives and nearly always answered there. One that takes longer than
- * its first slice moves into `open`, with the plan that it began with, and a timer gives each of
- * these a slice in turn.
+ * A question is made where it arrives and nearly always answered there. When many come at once,
+ * they wait in the queues of their sources (queue.h), from which a timer takes some of each in turn.
+ * A question that takes longer than a slice stays open, with the plan that it began with, and gets
+ * further slices in the same turns. So one turn takes some two milliseconds, whatever is asked.
+ *
+ * Work is counted in units: one for a record or a way that is looked at, REQUEST for a message that
+ * is taken and answered. Who asks for too much is told to come again (BUSY), but that costs as much
+ * as an answer: past BUSY_RATE a second nothing is said to that source any more.
  */
-#define SLICE 4096		/* units of work */
+#define REQUEST 32		/* units of work */
+#define CHANGE 128		/* the same, if it puts something to the store */
+#define AT_ONCE 2048		/* units within WINDOW that are worked where they arrive */
+#define WINDOW MSEC(1)
+#define QUANTUM 256		/* units of one source, twice, before the next one's turn */
+#define TURN 4096		/* units of one turn of the loop, */
+#define TURN_TIME MSEC(2)	/* and its length */
+#define BUSY_RATE 1000		/* answers a second to one source */
 
 struct sa {
 	struct sa_env env;		/* what the owner lends */
 	struct sa_counters count;	/* since sa_new() */
-	struct list open;		/* of struct question; the next in turn first */
-	size_t held;			/* bytes of the answers in `open` */
-	struct loop_timer *turn;	/* for the next slice of what is open */
+	struct sa_queue queue;		/* what waits, and struct question that are open */
+	size_t held;			/* bytes of the answers that are open */
+	monotime window;		/* begin of the time in which `spent` was */
+	uint64_t spent;			/* units of work done where they arrived */
+	struct loop_timer *turn;	/* for what waits and what is open */
 	struct sa_kept kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
 	struct sa_absent *absent;	/* and their members whose ports are gone */
@@ -42,7 +56,8 @@ union any_record {
 };
 
 struct question {
-	struct list link;		/* in sa.open, or nowhere */
+	struct list link;		/* in `open` of its source, or nowhere */
+	struct sa_source *source;	/* who asks */
 	struct sa_ask a;		/* it, and its answer as it grows */
 	const struct sa_kind_ops *kind;	/* of what it asks for; NULL: nothing that there is */
 	union any_record want;		/* the record asked for */
@@ -136,51 +151,44 @@ finish(struct sa *sa, struct sa_ask *a)
 	buf_free(&a->out);
 }
 
+/* A status and no record, without further ado. */
+static void
+send_status(struct sa *sa, const struct port_mad *in, const struct sa_header *asked,
+	    uint16_t status)
+{
+	struct port_mad out = { 0 };
+	struct sa_header h = { .h = asked->h, .mask = asked->mask };
+
+	h.h.method = sa_response(h.h.method);
+	h.h.status = status;
+	sa_header_encode(&h, out.mad);
+	port_answer_to(&out, in);
+	sa->count.refused++;
+	if (sa->env.send(sa->env.arg, &out))
+		sa->count.dropped[SA_DROP_UNSENT]++;
+}
+
+static void
+say_busy(struct sa *sa, struct sa_source *s, const struct port_mad *in, const struct sa_header *h,
+	 enum sa_busy why)
+{
+	sa->count.busy[why]++;
+	if (sa_queue_within(&s->told, loop_now(sa->env.loop), BUSY_RATE))
+		send_status(sa, in, h, MAD_STATUS_BUSY);
+	else
+		sa->count.dropped[SA_DROP_FLOOD]++;
+}
+
 /* ---- Questions that take longer ---- */
 
 static void
 close_question(struct sa *sa, struct question *q)
 {
-	list_remove(&q->link);
-	sa->count.open--;
+	sa_queue_close(&sa->queue, q->source, &q->link);
 	plan_unref(q->a.plan);
 	buf_free(&q->a.out);
 	mem_free(q->data);
 	mem_free(q);
-}
-
-/* A slice of the first one; then the others' turn comes. */
-static void
-on_turn(void *arg)
-{
-	struct sa *sa = arg;
-	struct question *q = list_entry(sa->open.next, struct question, link);
-
-	if (list_empty(&sa->open))
-		return;
-	sa->held -= q->a.out.len;
-	sa_slice(&q->a, SLICE);
-	q->kind->tell(&q->a);
-	if (q->a.paused) {
-		sa->held += q->a.out.len;
-		list_remove(&q->link);
-		list_append(&sa->open, &q->link);
-	} else {
-		finish(sa, &q->a);
-		close_question(sa, q);
-	}
-	if (!list_empty(&sa->open))
-		loop_timer_set(sa->turn, 0);
-}
-
-static bool
-may_open(const struct sa *sa, uint16_t lid)
-{
-	unsigned len = 0;
-
-	list_each(it, &sa->open)
-		len += list_entry(it, struct question, link)->in.lid == lid;
-	return len < SA_OPEN_PER_SOURCE && sa->count.open < SA_OPEN_MAX;
 }
 
 /* What has been found so far goes with it; of the request what the answer needs. */
@@ -200,16 +208,36 @@ open_question(struct sa *sa, const struct question *begun)
 	q->a.want = q->a.query.want = &q->want;
 	plan_ref(q->a.plan);
 	sa->held += q->a.out.len;
-	sa->count.open++;
-	if (list_empty(&sa->open))
-		loop_timer_set(sa->turn, 0);
-	list_append(&sa->open, &q->link);
+	sa_queue_open(&sa->queue, q->source, &q->link);
+	loop_timer_set(sa->turn, 0);
+}
+
+/* A slice of a source's first question; then its other ones' turn comes. */
+static uint64_t
+go_on(struct sa *sa, struct sa_source *s)
+{
+	struct question *q = list_entry(s->open.next, struct question, link);
+	uint64_t before = q->a.work, done;
+
+	sa->held -= q->a.out.len;
+	sa_slice(&q->a, QUANTUM);
+	q->kind->tell(&q->a);
+	done = q->a.work - before;
+	if (q->a.paused) {
+		sa->held += q->a.out.len;
+		list_remove(&q->link);
+		list_append(&s->open, &q->link);
+	} else {
+		finish(sa, &q->a);
+		close_question(sa, q);
+	}
+	return done;
 }
 
 /* ---- The question ---- */
 
 static void
-look_up(struct question *q)
+look_up(struct question *q, unsigned slice)
 {
 	const struct sa_kind_ops *k = q->kind;
 	const struct sa_type *asked = k->asked ? k->asked : k->type;
@@ -225,7 +253,7 @@ look_up(struct question *q)
 	sa_query_init(&a->query, asked, &q->want, a->h.mask & ~k->own,
 		      a->h.h.attr_mod >> 31 ? k->by_bits : 0);
 	a->changes = a->h.h.method == MAD_SET || a->h.h.method == MAD_DELETE;
-	sa_slice(a, SLICE);
+	sa_slice(a, slice);
 	if (!a->changes)
 		k->tell(a);
 	else if (a->h.h.method == MAD_SET)
@@ -235,9 +263,10 @@ look_up(struct question *q)
 }
 
 static void
-answer(struct sa *sa, struct question *q)
+answer(struct sa *sa, struct question *q, unsigned slice)
 {
 	static const uint8_t head[SA_HEADER_SIZE];
+	struct sa_source *s = q->source;
 	struct sa_ask *a = &q->a;
 
 	buf_add(&a->out, head, sizeof(head));
@@ -248,17 +277,70 @@ answer(struct sa *sa, struct question *q)
 	else if (!a->plan || !a->plan->lids)
 		a->status = MAD_STATUS_BUSY;
 	else
-		look_up(q);
-	if (a->paused && may_open(sa, a->in->lid)) {
+		look_up(q, slice);
+	if (!a->paused) {
+		finish(sa, a);
+	} else if (s->nopen < SA_OPEN_PER_SOURCE && sa->queue.open < SA_OPEN_MAX) {
 		open_question(sa, q);
-		return;
+	} else {
+		say_busy(sa, s, a->in, &a->h, SA_BUSY_OPEN);
+		buf_free(&a->out);
 	}
-	if (a->paused) {
-		a->status = MAD_STATUS_BUSY;
-		sa->count.busy++;
-	}
-	finish(sa, a);
 }
+
+/* Begin with a request; returns the units of work that it took. */
+static uint64_t
+begin(struct sa *sa, struct sa_source *s, const struct port_mad *m, const struct sa_header *h,
+      unsigned slice)
+{
+	struct question q = {
+		.source = s,
+		.kind = kind_of(h),
+		.a = { .env = &sa->env, .in = m, .h = *h, .trusted = h->sm_key != 0,
+		       .kept = &sa->kept, .groups = sa->groups, .held = &sa->held,
+		       .links = &sa->links, .plan = sa->env.plan(sa->env.arg) },
+	};
+
+	q.a.f = q.a.plan ? q.a.plan->fabric : NULL;
+	answer(sa, &q, slice);
+	return q.a.work + (q.a.changes ? CHANGE : REQUEST);
+}
+
+/* ---- Turns ---- */
+
+/* Some of what a source has waiting, and a slice of what it has open. */
+static uint64_t
+serve(struct sa *sa, struct sa_source *s)
+{
+	uint64_t done = s->nopen ? go_on(sa, s) : 0, end = done + QUANTUM;
+
+	while (done < end && s->nwaiting) {
+		struct sa_waiting *w = sa_queue_take(&sa->queue, s);
+		struct sa_header h;
+
+		/* It was decoded when it came, and is as it was. */
+		if (!sa_header_decode(&h, port_mad_bytes(&w->m), port_mad_len(&w->m)))
+			done += begin(sa, s, &w->m, &h, QUANTUM);
+		mem_free(w);
+	}
+	return done;
+}
+
+static void
+on_turn(void *arg)
+{
+	struct sa *sa = arg;
+	monotime until = loop_now(sa->env.loop) + TURN_TIME;
+	struct sa_source *s;
+	uint64_t done = 0;
+
+	while (done < TURN && loop_now(sa->env.loop) < until && (s = sa_queue_next(&sa->queue)))
+		done += serve(sa, s);
+	if (sa_pending(sa))
+		loop_timer_set(sa->turn, 0);
+}
+
+/* ---- What arrives ---- */
 
 /* An answer that was not taken, or a Report that was not answered. */
 static void
@@ -292,34 +374,79 @@ is_question(struct sa *sa, const struct sa_header *h)
 	return true;
 }
 
+/* A port, whichever of its LIDs it uses; behind a router, which many use, a GID. */
+static uint64_t
+source_key(const struct sa *sa, const struct port_mad *m)
+{
+	const struct plan *p = sa->env.plan(sa->env.arg);
+	uint32_t port = FABRIC_NONE;
+	struct sa_gid gid;
+
+	if (p && p->lids && m->lid <= p->lids->top)
+		port = p->lids->dest[m->lid].port;
+	if (port == FABRIC_NONE)
+		return m->lid;
+	if (!m->has_grh || p->fabric->nodes[p->fabric->ports[port].node].type != NODE_ROUTER)
+		return p->lids->base[port];
+	gid = sa_gid_get(m->grh.gid);
+	return (gid.prefix * UINT64_C(0x9e3779b97f4a7c15)) ^ gid.guid;
+}
+
+/* Answer it here and now if little was to be done lately and nobody waits, else in its turn. */
+static void
+take(struct sa *sa, const struct port_mad *m, const struct sa_header *h)
+{
+	monotime now = loop_now(sa->env.loop);
+	struct sa_source *s = sa_queue_source(&sa->queue, source_key(sa, m), now);
+
+	if (now >= sa->window + WINDOW) {
+		sa->window = now;
+		sa->spent = 0;
+	}
+	if (!sa_queue_within(&s->asked, now, sa->env.conf(sa->env.arg)->sa_rate)) {
+		say_busy(sa, s, m, h, SA_BUSY_RATE);
+	} else if (!sa->queue.waiting && sa->spent < AT_ONCE) {
+		sa->spent += begin(sa, s, m, h, AT_ONCE);
+	} else if (sa_queue_put(&sa->queue, s, m)) {
+		loop_timer_set(sa->turn, 0);
+	} else {
+		say_busy(sa, s, m, h, SA_BUSY_QUEUE);
+	}
+}
+
 void
 sa_request(struct sa *sa, const struct port_mad *m)
 {
-	struct question q = {
-		.a = { .env = &sa->env, .in = m, .kept = &sa->kept, .groups = sa->groups,
-		       .held = &sa->held, .links = &sa->links },
-	};
-	struct sa_ask *a = &q.a;
+	struct sa_header h;
 
 	if (m->status) {
 		came_back(sa, m);
 		return;
 	}
-	if (sa_header_decode(&a->h, port_mad_bytes(m), port_mad_len(m))) {
+	if (sa_header_decode(&h, port_mad_bytes(m), port_mad_len(m))) {
 		sa->count.requests++;
 		sa->count.dropped[SA_DROP_MALFORMED]++;
 		return;
 	}
-	if (a->h.h.method == MAD_REPORT_RESP &&
-	    sa_informs_answered(sa->kept.informs, a->h.h.tid, true))
+	if (h.h.method == MAD_REPORT_RESP && sa_informs_answered(sa->kept.informs, h.h.tid, true))
 		return;
-	if (!is_question(sa, &a->h))
-		return;
-	a->trusted = a->h.sm_key != 0;
-	a->plan = sa->env.plan(sa->env.arg);
-	a->f = a->plan ? a->plan->fabric : NULL;
-	q.kind = kind_of(&a->h);
-	answer(sa, &q);
+	if (is_question(sa, &h))
+		take(sa, m, &h);
+}
+
+void
+sa_resigned(struct sa *sa)
+{
+	struct sa_source *s;
+
+	sa->count.dropped[SA_DROP_RESIGNED] += sa_pending(sa);
+	while ((s = sa_queue_next(&sa->queue))) {
+		while (s->nopen)
+			close_question(sa, list_entry(s->open.next, struct question, link));
+		while (s->nwaiting)
+			mem_free(sa_queue_take(&sa->queue, s));
+	}
+	sa->held = 0;
 }
 
 /* ---- Events ---- */
@@ -355,7 +482,7 @@ sa_new(const struct sa_env *env)
 	struct sa *sa = mem_zalloc(sizeof(*sa));
 
 	sa->env = *env;
-	list_init(&sa->open);
+	sa_queue_init(&sa->queue);
 	sa->turn = loop_timer_new(env->loop, on_turn, sa);
 	sa_kept_init(&sa->kept, env);
 	sa->groups = sa_groups_new(env->store, env->conf(env->arg)->name);
@@ -370,8 +497,8 @@ sa_free(struct sa *sa)
 {
 	if (!sa)
 		return;
-	list_each(it, &sa->open)
-		close_question(sa, list_entry(it, struct question, link));
+	sa_resigned(sa);
+	sa_queue_end(&sa->queue);
 	loop_timer_free(sa->turn);
 	plan_unref(sa->links.plan);
 	sa_absent_free(sa->absent);
@@ -428,6 +555,12 @@ const struct sa_groups *
 sa_groups(const struct sa *sa)
 {
 	return sa->groups;
+}
+
+unsigned
+sa_pending(const struct sa *sa)
+{
+	return sa->queue.waiting + sa->queue.open;
 }
 
 const struct sa_counters *

@@ -35,6 +35,10 @@
  * - What takes longer than about a millisecond is answered in slices, from the plan that was
  *   published when it was asked for. A source has at most SA_OPEN_PER_SOURCE such questions open,
  *   all together SA_OPEN_MAX; beyond that MAD_STATUS_BUSY.
+ * - Sources are served in turn, so that one that floods keeps itself waiting and nobody else. More
+ *   than `sa_rate` requests of one source a second (after the first second's worth), or more of
+ *   them waiting than queue.h allows, are MAD_STATUS_BUSY; past a thousand such answers a second
+ *   the source is told nothing.
  */
 #define SA_TABLE_MAX PORT_LEN_MAX
 #define SA_PATHS_MAX (1u << 22)
@@ -83,8 +87,18 @@ enum sa_drop {
 	SA_DROP_MALFORMED,	/* no header, or shorter than its record */
 	SA_DROP_METHOD,		/* asks nothing: a response, a method that is none */
 	SA_DROP_KEY,		/* wrong SM_Key */
+	SA_DROP_FLOOD,		/* from a source that was told BUSY too often lately */
+	SA_DROP_RESIGNED,	/* still waiting when we were no master any more */
 	SA_DROP_UNSENT,		/* the transport did not take the answer, or gave it back */
 	SA_DROPS,
+};
+
+/* Too much to do, by what there was too much of. */
+enum sa_busy {
+	SA_BUSY_RATE,		/* requests of the source a second */
+	SA_BUSY_QUEUE,		/* of its requests waiting */
+	SA_BUSY_OPEN,		/* long questions, of the source or in all */
+	SA_BUSIES,
 };
 
 struct sa_report_counters {
@@ -101,8 +115,7 @@ struct sa_counters {
 	uint64_t answered;	/* with status 0 */
 	uint64_t refused;	/* with another status */
 	uint64_t records;	/* that were sent */
-	uint64_t busy;		/* of the refused: too much was open */
-	unsigned open;		/* questions that are being answered in slices */
+	uint64_t busy[SA_BUSIES];	/* refused with BUSY, or dropped as a flood, by reason */
 	uint64_t dropped[SA_DROPS];	/* not answered, by reason */
 };
 
@@ -115,6 +128,12 @@ sa_free(struct sa *sa);			/* NULL is allowed */
  * this returns, long questions and what changes something later. */
 void
 sa_request(struct sa *sa, const struct port_mad *m);
+/* Requests that are not answered yet. */
+unsigned
+sa_pending(const struct sa *sa);
+/* We are no master any more: what is not answered yet will not be. */
+void
+sa_resigned(struct sa *sa);
 /* An event that a device told of: whoever subscribed to it is sent a Report. */
 void
 sa_tell(struct sa *sa, const struct notice *n);

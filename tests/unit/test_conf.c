@@ -176,6 +176,7 @@ static const struct range {
 	{ "retries", "0", "15", "-1", "16" },
 	{ "packet_life_time", "0", "31", "-1", "32" },
 	{ "subnet_timeout", "0", "31", "-1", "32" },
+	{ "sa_rate", "0", "1000000", "-1", "1000001" },
 	{ "hoq_life", "0", "31", "-1", "32" },
 	{ "leaf_hoq_life", "0", "0x1f", "-1", "0x20" },
 	{ "vl_stall_count", "0", "7", "-1", "8" },
@@ -529,6 +530,7 @@ static const char full[] =
 	"    retries: 5\n"
 	"    packet_life_time: 31\n"
 	"    subnet_timeout: 30\n"
+	"    sa_rate: 7\n"
 	"    hoq_life: 29\n"
 	"    leaf_hoq_life: 28\n"
 	"    vl_stall_count: 6\n"
@@ -575,6 +577,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_int_equal(s->retries, 5);
 	assert_int_equal(s->packet_life_time, 31);
 	assert_int_equal(s->subnet_timeout, 30);
+	assert_int_equal(s->sa_rate, 7);
 	assert_int_equal(s->hoq_life, 29);
 	assert_int_equal(s->leaf_hoq_life, 28);
 	assert_int_equal(s->vl_stall_count, 6);
