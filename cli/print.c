@@ -237,6 +237,22 @@ proof_line(const json_t *s)
 }
 
 static void
+status_sa(const json_t *sa)
+{
+	const json_t *busy = json_object_get(sa, "busy");
+
+	if (!field_uint(sa, "requests"))
+		return;
+	emit(stdout,
+	     "  SA          %llu requests: %llu answered, %llu refused, %llu dropped, "
+	     "%llu pending\n", N(sa, "requests"), N(sa, "answered"), N(sa, "refused"),
+	     N(sa, "dropped"), N(sa, "pending"));
+	if (N(busy, "rate") + N(busy, "waiting") + N(busy, "open"))
+		emit(stdout, "              busy: %llu asked too often, %llu had too many waiting, "
+		     "%llu too long ones\n", N(busy, "rate"), N(busy, "waiting"), N(busy, "open"));
+}
+
+static void
 status_sweep(const json_t *s)
 {
 	const json_t *stages = json_object_get(s, "stages"), *mads = json_object_get(s, "mads");
@@ -260,10 +276,7 @@ status_sweep(const json_t *s)
 	     "%llu unsolicited\n",
 	     N(mads, "sent"), N(mads, "timed_out"), N(mads, "refused"), N(mads, "malformed"),
 	     N(mads, "unsolicited"));
-	if (field_uint(sa, "requests"))
-		emit(stdout,
-		     "  SA          %llu requests: %llu answered, %llu refused, %llu dropped\n",
-		     N(sa, "requests"), N(sa, "answered"), N(sa, "refused"), N(sa, "dropped"));
+	status_sa(sa);
 	if (field_uint(traps, "received"))
 		emit(stdout,
 		     "  traps       %llu received: %llu repeats, %llu too many of one source\n",

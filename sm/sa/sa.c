@@ -13,7 +13,7 @@
  * its own file's. What clients leave lasts (kept.h), as do multicast groups (group.h).
  *
  * A question is made where it arrives and nearly always answered there. When many come at once,
- * they wait in the queues of their sources (queue.h), from which a timer takes some of each in turn.
+ * they wait in the queues of their sources (queue.h), of which a timer takes some of each in turn.
  * A question that takes longer than a slice stays open, with the plan that it began with, and gets
  * further slices in the same turns. So one turn takes some two milliseconds, whatever is asked.
  *
