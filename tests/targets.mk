@@ -22,7 +22,8 @@ help:
 	'make bench          against OpenSM: time, MADs, memory (BENCH_SIZES="128 1024", BENCH_REPEATS=3)' \
 	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
 	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
-	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along' \
+	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along;' \
+	'                    the subnet administrator of 8,192 hosts under load' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
 	'make unit           unit tests only; make check K=word runs the tests whose names have it' \
@@ -99,8 +100,11 @@ bench: deps
 	@$(BUILD)/bench_sa "ft3 32"
 
 soak: deps
-	@$(submake) programs
+	@$(submake) programs $(BUILD)/umad_load
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
+	@for c in mixed flood reroute; do \
+		BUILD=$(BUILD) LOAD_FABRIC=ft3-32 LOAD_SECONDS=20 python3 tests/e2e/daemon.py load_$$c \
+		|| exit 1; done
 
 $(BUILD)/madcount.so: tests/bench/madcount.c
 	$(call say,LD,$@)

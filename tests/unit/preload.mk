@@ -15,3 +15,6 @@ umad_pair_libs := port wire base
 e2e_programs += umad_table
 umad_table_main := tests/e2e/umad_table.c
 umad_table_libs := port wire base
+e2e_programs += umad_load
+umad_load_main := tests/e2e/umad_load.c
+umad_load_libs := port wire base
