@@ -258,15 +258,16 @@ struct sa_vlarb {
 };
 SA_RECORD(vlarb)
 
-/* One port on the way of a packet: the answer of GetTraceTable. */
+/* One node on the way of a packet: the answer of GetTraceTable, whose request is a PathRecord. */
 struct sa_trace {
 	uint64_t gid_prefix;
 	uint16_t id_generation;		/* ids below are equal within one */
 	uint8_t node_type;
 	uint64_t node_id;
 	uint64_t chassis_id;
-	uint64_t entry_port_id, exit_port_id;
-	uint8_t entry_port, exit_port;
+	uint64_t entry_port_id;		/* not of switches; at the source that of the way out */
+	uint64_t exit_port_id;		/* of routers only */
+	uint8_t entry_port, exit_port;	/* numbers, of switches only; 0: begins or ends here */
 };
 SA_RECORD(trace)
 
@@ -474,7 +475,7 @@ struct sa_multipath {
 	uint8_t hop_limit;
 	uint8_t tclass;
 	bool reversible;
-	uint8_t numb_path;		/* of each pair */
+	uint8_t numb_path;		/* of paths in all */
 	uint16_t pkey;
 	uint16_t qos_class;
 	uint8_t sl;

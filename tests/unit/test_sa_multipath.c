@@ -424,6 +424,39 @@ test_slow_link(void **state)
 	compare_rates(b, 3);
 }
 
+/* With an LMC of 3 these are 5,184 ways, more than are looked at in one slice; only those from the
+ * last port to itself, the last 64, take no time. */
+static void
+test_slices(void **state)
+{
+	struct sa_bed *b = *state;
+	struct sa_multipath want = { .sgid_count = 9, .dgid_count = 9,
+				     .life_selector = SA_EXACTLY };
+	const uint64_t mask = COUNTS | SA_BIT(SA_MULTIPATH_LIFE) |
+		SA_BIT(SA_MULTIPATH_LIFE_SELECTOR);
+	struct sa_gid gids[18];
+	struct sa_path p;
+
+	for (unsigned i = 0; i < 9; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "H%u_%u_%u", i / 4, i / 2 % 2, i % 2);
+		gids[i] = sa_bed_gid(b, name);
+		gids[9 + i] = sa_bed_gid(b, "H3_1_1");
+	}
+	gids[17] = gids[8];
+	b->sm->conf.lmc = 3;
+	bed_sweep(b->sm, SEC(10));
+	assert_true(bed_quiet(b->sm, SEC(10)));
+	assert_int_equal(multi(b, &want, mask, gids, 18), 0);
+	assert_int_equal(b->n, 64);
+	for (unsigned i = 0; i < 64; i++) {
+		p = path(b, i);
+		assert_true(p.sgid.guid == gids[8].guid && p.dgid.guid == gids[8].guid);
+		assert_int_equal(p.preference, i < 8 ? 0 : 2);
+	}
+}
+
 int
 main(void)
 {
@@ -432,7 +465,7 @@ main(void)
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_gids),
 		cmocka_unit_test(test_components), cmocka_unit_test(test_independent),
 		cmocka_unit_test(test_trace), cmocka_unit_test(test_trace_refused),
-		cmocka_unit_test(test_slow_link),
+		cmocka_unit_test(test_slow_link), cmocka_unit_test(test_slices),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
