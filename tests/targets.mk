@@ -61,6 +61,7 @@ $(list): FORCE
 	'lint.includes 60 1 python3 tests/lint/includes.py' \
 	'lint.includes-self-test 60 1 python3 tests/lint/includes.py --self-test' \
 	'lint.looks 60 1 python3 tests/lint/looks.py' \
+	'lint.reported 60 1 python3 tests/lint/reported.py' \
 	'lint.manual 60 1 tests/lint/manual.sh' \
 	'lint.clang 600 2 $(MAKE) --no-print-directory -k -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
 	$(foreach t,$(unit_tests),'unit.$(t) $(call limit,$(t)) 1 $(BUILD)/$(t)') \
@@ -82,6 +83,7 @@ lint: deps
 	@python3 tests/lint/includes.py && python3 tests/lint/includes.py --self-test
 	@python3 tests/lint/looks.py -v
 	@tests/lint/manual.sh
+	@python3 tests/lint/reported.py
 
 fuzz: deps
 	@$(submake) BUILD=$(BUILD)/fuzz CC=clang SAN=fuzzer OPT=-O1 fuzz-programs
