@@ -276,14 +276,8 @@ static void
 add_entries(struct mtree *t, uint16_t mlid, struct mtree_set *set)
 {
 	qsort(t->used, t->nused, sizeof(*t->used), by_number);
-	if (set->len + t->nused > set->size) {
-		set->size = set->size * 2 + t->nused;
-		set->trees = mem_realloc(set->trees, set->size, sizeof(*set->trees));
-		set->mlids = mem_realloc(set->mlids, set->size, sizeof(*set->mlids));
-	}
 	for (uint32_t i = 0; i < t->nused; i++) {
-		set->trees[set->len] = t->at[t->used[i]];
-		set->mlids[set->len++] = mlid;
+		mtree_set_add(set, mlid, &t->at[t->used[i]]);
 		t->at[t->used[i]].sw = FABRIC_NONE;
 	}
 	t->nused = 0;
@@ -380,6 +374,57 @@ mtree_free(struct mtree *t)
 	mem_free(t->used);
 	mem_free(t->at);
 	mem_free(t);
+}
+
+/* ---- Sets ---- */
+
+void
+mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t)
+{
+	if (set->len == set->size) {
+		set->size = set->size * 2 + 64;
+		set->trees = mem_realloc(set->trees, set->size, sizeof(*set->trees));
+		set->mlids = mem_realloc(set->mlids, set->size, sizeof(*set->mlids));
+	}
+	set->trees[set->len] = *t;
+	set->mlids[set->len++] = mlid;
+}
+
+/* The entry of a switch for a MLID; NULL: none. */
+static struct check_tree *
+entry_of(const struct mtree_set *set, uint32_t sw, uint16_t mlid)
+{
+	uint32_t low = 0, high = set->len;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2, at = set->trees[mid].sw;
+
+		if (at < sw || (at == sw && set->mlids[mid] < mlid))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < set->len && set->trees[low].sw == sw && set->mlids[low] == mlid ?
+		&set->trees[low] : NULL;
+}
+
+void
+mtree_close(const struct fabric *f, struct mtree_set *set)
+{
+	for (uint32_t i = 0; i < set->len; i++) {
+		uint32_t sw = set->trees[i].sw;
+
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
+			const struct fabric_edge *edge = &f->edges[e];
+			struct check_tree *to;
+
+			if (!(set->trees[i].out[edge->out / 64] >> edge->out % 64 & 1))
+				continue;
+			to = entry_of(set, edge->to, set->mlids[i]);
+			if (to)
+				mark(to->in, edge->in);
+		}
+	}
 }
 
 void

@@ -41,6 +41,12 @@ uint32_t
 mtree_add(struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
 	  struct mtree_set *set);
 void
+mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t);
+/* Of entries sorted by switch, then MLID, that were read from switches: packets come in by the
+ * ports that other entries of the MLID lead to, too. */
+void
+mtree_close(const struct fabric *f, struct mtree_set *set);
+void
 mtree_set_free(struct mtree_set *set);
 
 #endif

@@ -447,6 +447,12 @@ model_lft(const struct model *m, uint32_t node, uint16_t lid)
 	return lid < n->lft_len ? n->lft[lid] : LFT_NO_PORT;
 }
 
+uint16_t
+model_mft(const struct model *m, uint32_t node, uint16_t mlid, unsigned position)
+{
+	return node_mft(&m->nodes[node], mlid, position);
+}
+
 uint64_t
 model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index)
 {

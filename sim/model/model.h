@@ -145,6 +145,9 @@ const struct switchinfo *
 model_switchinfo(const struct model *m, uint32_t node);
 uint8_t
 model_lft(const struct model *m, uint32_t node, uint16_t lid);	/* LFT_NO_PORT if unset */
+/* Bit n for port 16 * position + n that a multicast LID goes out by, if it counts. */
+uint16_t
+model_mft(const struct model *m, uint32_t node, uint16_t mlid, unsigned position);
 uint64_t	/* of an end port's GUID table; 0: no such entry, or none is set */
 model_guid(const struct model *m, uint32_t node, unsigned port, unsigned index);
 unsigned	/* entries of a port's P_Key table */

@@ -8,6 +8,7 @@ core_src := \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
 	sm/core/lids.c \
+	sm/core/mft.c \
 	sm/core/multicast.c \
 	sm/core/named.c \
 	sm/core/notice.c \

@@ -1,55 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Multicast tables (IBA 14.2.5.10, MulticastForwardingTable; 14.2.5.4, MulticastFDBTop).
+ * Multicast trees: what of the groups becomes tables.
  *
  * Groups and members are the subnet administrator's (sm/sa/group.h). When they have changed, or a
- * plan was published, a worker makes the trees of all groups by the ranks of the plan
+ * plan was published, a worker makes the trees of all multicast LIDs by the ranks of the plan
  * (routing/mtree.h) and proves that they and the unicast tables together have no credit loop;
- * trees that have one are not written, and told. What joins while the worker runs is for the next
- * round: a storm of joins is a few rounds.
- *
- * When nothing else is under way (stage MULTICAST, between others), the blocks in which switches
- * differ from that are written, those of all switches in turn, and MulticastFDBTop where it counts.
- * device.mft is what a switch has acknowledged. What it held before we came is not known: each
- * block that any group needs is written once, blocks behind are not.
+ * trees that have one are not written, and told. It also finds out whether packets may meet these
+ * trees and those that switches hold at once. What joins while the worker runs is for the next
+ * round: a storm of joins is a few rounds. mft.c writes what differs.
  */
-#include "sm/core/subnet_i.h"
+#include "sm/core/multicast_i.h"
 
+#include <stdio.h>
 #include <string.h>
-#include "routing/mtree.h"
 #include "sm/base/mem.h"
 #include "sm/sa/group.h"
 #include "sm/sa/sa.h"
 #include "sm/wire/sa_rate.h"
 
 #define COLLECT MSEC(10)	/* joins of so long are one change */
-#define RETRY SEC(5)
-#define BLOCK 32u		/* MLIDs of a block */
-#define NO_MLID 0xbfffu		/* MulticastFDBTop of a table without entries */
-
-/* A group as the worker needs it. */
-struct job_group {
-	uint16_t mlid;			/* its multicast LID */
-	uint32_t first;			/* of its members */
-	uint32_t len;			/* how many */
-};
-
-struct multicast_job {
-	struct subnet *s;		/* NULL: the subnet is gone, throw the result away */
-	const struct plan *plan;	/* reference held */
-	struct job_group *groups;	/* by MLID */
-	uint32_t ngroups;		/* how many */
-	struct mtree_member *members;	/* of all groups */
-	uint32_t nmembers;		/* how many */
-	unsigned threads;		/* for the proof */
-	unsigned end;			/* above the highest MLID in use */
-	struct mtree_set set;		/* the trees */
-	uint32_t *first;		/* by switch: its entries in by_switch[] */
-	uint32_t *by_switch;		/* indices into the set, by switch, then MLID */
-	uint32_t left_out;		/* members that no tree reaches */
-	int verdict;			/* of the proof */
-	struct plan_check report;	/* and what it found */
-};
 
 static void
 job_free(struct multicast_job *j)
@@ -60,6 +29,7 @@ job_free(struct multicast_job *j)
 	mem_free(j->groups);
 	mem_free(j->members);
 	mtree_set_free(&j->set);
+	mtree_set_free(&j->held);
 	mem_free(j->first);
 	mem_free(j->by_switch);
 	mem_free(j);
@@ -86,18 +56,53 @@ sort_entries(struct multicast_job *j)
 	mem_free(at);
 }
 
-static void
-prove(struct multicast_job *j)
+/* Trees together with the unicast tables. */
+static int
+prove(const struct multicast_job *j, const struct mtree_set *set, struct plan_check *report)
 {
 	const struct plan *p = j->plan;
 	struct check_input in = {
 		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .also = p->rows,
-		.proved = p->rows, .lanes = p->lanes, .ranks = p->ranks, .trees = j->set.trees,
-		.ntrees = j->set.len, .threads = j->threads,
+		.proved = p->rows, .lanes = p->lanes, .ranks = p->ranks, .trees = set->trees,
+		.ntrees = set->len, .threads = j->threads,
 	};
 
-	if (j->set.len)
-		j->verdict = check_union(&in, &j->report);
+	return set->len ? check_union(&in, report) : 0;
+}
+
+/* Do the trees that are held go with the new ones? */
+static void
+prove_mixture(struct multicast_job *j)
+{
+	struct mtree_set both = { 0 };
+	struct plan_check report;
+
+	mtree_close(j->plan->fabric, &j->held);
+	for (uint32_t i = 0; i < j->held.len; i++)
+		mtree_set_add(&both, j->held.mlids[i], &j->held.trees[i]);
+	for (uint32_t i = 0; i < j->set.len; i++)
+		mtree_set_add(&both, j->set.mlids[i], &j->set.trees[i]);
+	j->mixes = !j->held.len || !prove(j, &both, &report);
+	mtree_set_free(&both);
+}
+
+/* One member that is left out, so that it can be named. */
+static void
+note_left_out(struct multicast_job *j, const struct job_group *g, uint32_t from)
+{
+	const struct fabric *f = j->plan->fabric;
+
+	for (uint32_t i = 0; i < g->len; i++) {
+		const struct mtree_member *m = &j->members[g->first + i];
+		uint32_t at = from;
+
+		while (at < j->set.len && j->set.trees[at].sw != m->sw)
+			at++;
+		if (at < j->set.len)
+			continue;
+		j->left_port = fabric_switch_node(f, m->sw)->first_port + m->port;
+		return;
+	}
 }
 
 static void
@@ -106,14 +111,22 @@ run(void *arg)
 	struct multicast_job *j = arg;
 	struct mtree *t = mtree_new(j->plan->fabric, j->plan->ranks);
 
-	for (uint32_t i = 0; i < j->ngroups; i++)
-		j->left_out += mtree_add(t, j->groups[i].mlid, j->members + j->groups[i].first,
-					 j->groups[i].len, &j->set);
+	j->left_port = FABRIC_NONE;
+	for (uint32_t i = 0; i < j->ngroups; i++) {
+		const struct job_group *g = &j->groups[i];
+		uint32_t from = j->set.len;
+		uint32_t left = mtree_add(t, g->mlid, j->members + g->first, g->len, &j->set);
+
+		if (left && j->left_port == FABRIC_NONE)
+			note_left_out(j, g, from);
+		j->left_out += left;
+	}
 	mtree_free(t);
-	prove(j);
+	j->verdict = prove(j, &j->set, &j->report);
 	if (j->verdict)
 		mtree_set_free(&j->set);
 	sort_entries(j);
+	prove_mixture(j);
 }
 
 /* ---- Jobs ---- */
@@ -172,7 +185,23 @@ job_new(struct subnet *s)
 	j->members = mem_array(members + 1, sizeof(*j->members));
 	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
 		add_groups(j, groups, i);
+	mft_held(s, j->plan->fabric, &j->held);
 	return j;
+}
+
+static void
+name_left_out(struct subnet *s, const struct multicast_job *j)
+{
+	const struct fabric *f = j->plan->fabric;
+	uint32_t port = j->left_port;
+
+	if (port == FABRIC_NONE)
+		return;
+	/* The switch itself, or who is behind its port. */
+	if (f->ports[port].number && f->ports[port].peer != FABRIC_NONE)
+		port = f->ports[port].peer;
+	snprintf(s->multicast.left_name, sizeof(s->multicast.left_name), "port %u of %.64s",
+		 f->ports[port].number, f->nodes[f->ports[port].node].name);
 }
 
 static void
@@ -187,10 +216,12 @@ tell_outcome(struct subnet *s, const struct multicast_job *j)
 		return;
 	}
 	s->multicast.refused[0] = '\0';
+	name_left_out(s, j);
 	if (j->left_out && s->multicast.left_out != j->left_out)
 		subnet_event(s, EVENT_UNROUTED, LOG_L_WARNING, 0, 0,
-			     "%u members of multicast groups are in no tree: no switch leads down "
-			     "to all members of their group", j->left_out);
+			     "%u members of multicast groups are in no tree, as is %s: no switch "
+			     "leads down to all members of their group", j->left_out,
+			     s->multicast.left_name);
 	s->multicast.left_out = j->left_out;
 }
 
@@ -222,11 +253,9 @@ done(void *arg)
 	tell_crowd(s);
 	job_free(s->multicast.trees);
 	s->multicast.trees = j;
-	s->multicast.unwritten = true;
 	if (s->multicast.due)
 		loop_timer_set(s->multicast.timer, COLLECT);
-	if (s->stage == SUBNET_IDLE)
-		multicast_write(s);
+	mft_wanted(s);
 }
 
 /* Nobody has ever had a tree, nor has one now. */
@@ -241,7 +270,7 @@ nothing_to_do(const struct subnet *s)
 		if (g && (g->len > 1 || (g->len && sa_groups_on(groups, g->r.mlid) > 1)))
 			return false;
 	}
-	return !s->multicast.trees;
+	return !s->multicast.trees && !s->multicast.found;
 }
 
 static void
@@ -251,11 +280,15 @@ on_timer(void *subnet)
 
 	if (s->role != ROLE_MASTER || !s->plan || s->multicast.job)
 		return;
+	/* First what switches hold: multicast_changed() follows. */
+	if (s->multicast.unread) {
+		if (s->stage == SUBNET_IDLE)
+			multicast_write(s);
+		return;
+	}
 	if (s->multicast.due && !nothing_to_do(s)) {
 		s->multicast.job = job_new(s);
 		loop_work(s->env.loop, run, done, s->multicast.job, MSEC(1));
-	} else if (s->stage == SUBNET_IDLE) {
-		multicast_write(s);
 	}
 	s->multicast.due = false;
 }
@@ -266,229 +299,6 @@ multicast_changed(struct subnet *s)
 	s->multicast.due = true;
 	if (!s->multicast.job && !loop_timer_pending(s->multicast.timer))
 		loop_timer_set(s->multicast.timer, COLLECT);
-}
-
-/* ---- Writing ---- */
-
-static unsigned
-positions(const struct device *d)
-{
-	return d->info.num_ports / 16u + 1;
-}
-
-/* Index into by_switch[] of the first entry of the switch for this MLID or one above. */
-static uint32_t
-entry_from(const struct multicast_job *j, uint32_t sw, unsigned mlid)
-{
-	uint32_t low = j->first[sw], high = j->first[sw + 1];
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (j->set.mlids[j->by_switch[mid]] < mlid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static void
-block_want(const struct multicast_job *j, uint32_t sw, unsigned block, unsigned position,
-	   uint16_t masks[BLOCK])
-{
-	unsigned mlid = SA_MLID_FIRST + block * BLOCK;
-
-	memset(masks, 0, BLOCK * sizeof(*masks));
-	for (uint32_t i = entry_from(j, sw, mlid); i < j->first[sw + 1]; i++) {
-		uint32_t at = j->by_switch[i];
-
-		if (j->set.mlids[at] >= mlid + BLOCK)
-			return;
-		masks[j->set.mlids[at] - mlid] =
-			(uint16_t)(j->set.trees[at].out[position / 4] >> position % 4 * 16);
-	}
-}
-
-static uint32_t
-switch_of(const struct subnet *s, const struct device *d)
-{
-	const struct fabric *f = s->multicast.trees->plan->fabric;
-	uint32_t node = d->info.node_type == NODE_SWITCH ? fabric_node_by_guid(f, d->guid) :
-							    FABRIC_NONE;
-
-	return node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
-}
-
-/* The shadow has room for every block that is wanted and that the switch has. */
-static void
-make_room(const struct multicast_job *j, struct device *d)
-{
-	uint32_t blocks = (j->end - SA_MLID_FIRST + BLOCK - 1) / BLOCK;
-	uint32_t most = (d->sw.multicast_fdb_cap + BLOCK - 1) / BLOCK, len;
-
-	len = (blocks < most ? blocks : most) * positions(d);
-	if (len <= d->mft.len)
-		return;
-	d->mft.masks = mem_realloc(d->mft.masks, (size_t)len * BLOCK, sizeof(*d->mft.masks));
-	d->mft.known = mem_realloc(d->mft.known, len, sizeof(*d->mft.known));
-	memset(d->mft.known + d->mft.len, 0, (len - d->mft.len) * sizeof(*d->mft.known));
-	d->mft.len = len;
-}
-
-static bool
-block_differs(const struct device *d, uint32_t at, const uint16_t masks[BLOCK])
-{
-	return !d->mft.known[at] ||
-		memcmp(d->mft.masks + (size_t)at * BLOCK, masks, BLOCK * sizeof(*masks));
-}
-
-static uint16_t
-top_want(const struct multicast_job *j)
-{
-	return (uint16_t)(j->set.len ? j->end - 1 : NO_MLID);
-}
-
-static bool
-top_differs(const struct multicast_job *j, const struct device *d)
-{
-	return d->ports[0].info.cap_mask & CAP_MCAST_FDB_TOP &&
-		d->sw.multicast_fdb_top != top_want(j);
-}
-
-bool
-multicast_write(struct subnet *s)
-{
-	if (!s->multicast.unwritten || !s->multicast.trees || s->role != ROLE_MASTER ||
-	    s->ending)
-		return false;
-	s->multicast.unwritten = false;
-	s->multicast.failed = 0;
-	subnet_set_stage(s, SUBNET_MULTICAST);
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		d->mft.next = 0;
-		d->mft.top_next = true;
-		d->mft.failed = false;
-		if (d->silent || !d->complete || switch_of(s, d) == FABRIC_NONE)
-			continue;
-		make_room(s->multicast.trees, d);
-		transact_ready(s->transact, &d->agent.target);
-	}
-	if (transact_is_idle(s->transact))
-		multicast_idle(s);
-	return true;
-}
-
-static bool
-block_next(struct subnet *s, struct device *d, uint32_t sw, struct transact_request *r)
-{
-	uint16_t masks[BLOCK];
-
-	while (d->mft.next < d->mft.len) {
-		uint32_t at = d->mft.next++;
-
-		block_want(s->multicast.trees, sw, at / positions(d), at % positions(d), masks);
-		if (!block_differs(d, at, masks))
-			continue;
-		r->attr_id = ATTR_MULTICAST_FDB;
-		r->attr_mod = at % positions(d) << 28 | at / positions(d);
-		mft_encode(masks, r->data);
-		return true;
-	}
-	return false;
-}
-
-static bool
-top_next(struct subnet *s, struct device *d, struct transact_request *r)
-{
-	struct switchinfo w = d->sw;
-
-	if (!d->mft.top_next || !top_differs(s->multicast.trees, d))
-		return false;
-	d->mft.top_next = false;
-	w.multicast_fdb_top = top_want(s->multicast.trees);
-	w.port_state_change = false;
-	r->attr_id = ATTR_SWITCH_INFO;
-	switchinfo_encode(&w, r->data);
-	return true;
-}
-
-bool
-multicast_next(struct subnet *s, struct agent *a, struct transact_request *r)
-{
-	struct device *d = list_entry(a, struct device, agent);
-	uint32_t sw;
-
-	if (a->kind != AGENT_DEVICE || d->mft.failed || !s->multicast.trees)
-		return false;
-	sw = switch_of(s, d);
-	if (sw == FABRIC_NONE || (!block_next(s, d, sw, r) && !top_next(s, d, r)))
-		return false;
-	r->method = MAD_SET;
-	if (!subnet_address(s, d, 0, r)) {
-		d->mft.failed = true;
-		s->multicast.failed++;
-		return false;
-	}
-	s->multicast.sets++;
-	d->inflight++;
-	return true;
-}
-
-static void
-block_set(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	uint32_t at = (res->attr_mod & 0x1ff) * positions(d) + (res->attr_mod >> 28);
-
-	if (at >= d->mft.len)
-		return;
-	mft_decode(d->mft.masks + (size_t)at * BLOCK, res->data);
-	d->mft.known[at] = true;
-	s->multicast.failed += memcmp(res->data, res->sent, SMP_DATA_SIZE) != 0;
-}
-
-void
-multicast_done(struct subnet *s, struct agent *a, const struct transact_result *res)
-{
-	struct device *d = list_entry(a, struct device, agent);
-	char text[DEVICE_TEXT_SIZE];
-	struct switchinfo got;
-
-	if (a->kind != AGENT_DEVICE)
-		return;
-	d->inflight--;
-	if (res->error || res->mad_status) {
-		uint32_t at = (res->attr_mod & 0x1ff) * positions(d) + (res->attr_mod >> 28);
-
-		if (res->attr_id == ATTR_MULTICAST_FDB && at < d->mft.len)
-			d->mft.known[at] = false;
-		if (!d->mft.failed)
-			subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0,
-				     "%s does not take its multicast table",
-				     device_text(text, d, s->env.names));
-		d->mft.failed = true;
-		s->multicast.failed++;
-	} else if (res->attr_id == ATTR_MULTICAST_FDB) {
-		block_set(s, d, res);
-	} else if (res->attr_id == ATTR_SWITCH_INFO) {
-		switchinfo_decode(&got, res->data);
-		d->sw.multicast_fdb_top = got.multicast_fdb_top;
-	}
-}
-
-void
-multicast_idle(struct subnet *s)
-{
-	bool again = s->multicast.failed > 0;
-
-	subnet_stage_over(s);
-	/* Not at once: what did not get through needs its time. */
-	if (again) {
-		s->multicast.unwritten = true;
-		loop_timer_set(s->multicast.timer, RETRY);
-	}
 }
 
 /* ---- What is told ---- */
@@ -538,6 +348,7 @@ void
 multicast_init(struct subnet *s)
 {
 	s->multicast.timer = loop_timer_new(s->env.loop, on_timer, s);
+	mft_init(s);
 }
 
 void
@@ -548,14 +359,16 @@ multicast_drop(struct subnet *s)
 	s->multicast.job = NULL;
 	job_free(s->multicast.trees);
 	s->multicast.trees = NULL;
-	s->multicast.unwritten = false;
 	loop_timer_cancel(s->multicast.timer);
+	mft_drop(s);
 }
 
 void
 multicast_free(struct subnet *s)
 {
-	if (s->multicast.timer)
-		multicast_drop(s);
+	if (!s->multicast.timer)
+		return;
+	multicast_drop(s);
 	loop_timer_free(s->multicast.timer);
+	mft_end(s);
 }

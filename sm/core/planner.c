@@ -7,6 +7,7 @@
  * place of what the switches hold now.
  */
 #include "sm/core/planner.h"
+#include "sm/core/multicast_i.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -208,6 +209,7 @@ run(void *arg)
 		return;
 	share_rows(j);
 	count_changes(j);
+	mtree_close(j->plan->fabric, &j->held);
 	if (j->shadow && j->entries)
 		stages_make(j);
 	if (j->measured)
@@ -268,6 +270,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
 		j->shadow->lids = plan_lids_from_fabric(f);
+	mft_held(s, f, &j->held);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
@@ -300,5 +303,6 @@ planner_free_job(struct plan_job *j)
 	free_texts(j->other);
 	mem_free(j->roots);
 	lfts_free(j->tables);
+	mtree_set_free(&j->held);
 	mem_free(j);
 }

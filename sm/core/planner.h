@@ -2,6 +2,7 @@
 #ifndef CORE_PLANNER_H
 #define CORE_PLANNER_H
 
+#include "routing/mtree.h"
 #include "sm/core/subnet_i.h"
 
 /* A routing job. The worker owns it between planner_start() and subnet_route_done(). */
@@ -31,6 +32,8 @@ struct plan_job {
 	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */
 	struct error why;		/* and why */
+	struct mtree_set held;		/* multicast trees of switches */
+	bool withdraw;			/* they do not go with the new tables, or the way there */
 	char union_cycle[1200];		/* why old and new do not mix, "" if they do */
 	uint32_t switches;		/* whose rows differ in plan and shadow */
 	uint32_t blocks;		/* LFT blocks in which they differ */

@@ -632,10 +632,8 @@ push_drain_waited(void *subnet)
 		push_step_start(s, PUSH_CONFIG);
 }
 
-/* How long a packet may live in the fabric: 4.096 us x 2^LifeTimeValue a switch (IBA 18.2.5.4),
- * bounded to what an administrator would wait for. */
-static monotime
-packet_lifetime(const struct subnet *s)
+monotime
+push_packet_lifetime(const struct subnet *s)
 {
 	monotime t = USEC(4096) / 1000 << s->conf->packet_life_time;
 
@@ -741,7 +739,7 @@ push_step_start(struct subnet *s, enum push_step step)
 {
 	s->push.step = step = skip_stages(s, step);
 	if (step == PUSH_DRAIN_WAIT) {
-		loop_timer_set(s->drain_timer, packet_lifetime(s));
+		loop_timer_set(s->drain_timer, push_packet_lifetime(s));
 		return;
 	}
 	list_each(it, &s->topo.devices)

@@ -195,8 +195,8 @@ push_table_start(struct subnet *s, struct device *d)
 	struct plan_row *goal = row_goal(s, d);
 
 	/* Whatever cost us the one table may have cost us the other. */
-	if (goal && !d->lft_trusted && d->mft.len)
-		memset(d->mft.known, 0, d->mft.len * sizeof(*d->mft.known));
+	if (goal && !d->lft_trusted)
+		mft_forget(s, d);
 	d->lft_next = d->lft_inflight = 0;
 	d->lft_failed = false;
 	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
@@ -238,8 +238,7 @@ push_start_reading(struct subnet *s)
 		d->push_failed = false;
 		if (!has_unknown_table(d))
 			continue;
-		if (d->mft.len)
-			memset(d->mft.known, 0, d->mft.len * sizeof(*d->mft.known));
+		mft_forget(s, d);
 		d->lft_next = d->lft_inflight = 0;
 		d->lft_failed = false;
 		plan_row_unref(d->lft_read);

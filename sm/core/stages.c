@@ -16,6 +16,9 @@
  * for that. Where nothing helps, entries that change are dropped first and the packet lifetime is
  * waited out.
  *
+ * Multicast trees stand while unicast tables change, and are in all of these proofs; where they do
+ * not go with the rest, and where entries are dropped and waited for, they are taken away before.
+ *
  * In any case entries that lead nowhere now are written before others that will lead to them
  * (lead_first).
  *
@@ -155,6 +158,25 @@ next_change(const struct transition *t, uint32_t sw, uint32_t lid)
 /*
  * Proofs.
  */
+/* Multicast trees of the switches stand meanwhile: if all but them goes together they must go. */
+static bool
+goes_together(const struct transition *t, struct check_input *in, struct plan_check *report)
+{
+	in->trees = t->j->held.trees;
+	in->ntrees = t->j->withdraw ? 0 : t->j->held.len;
+	*report = (struct plan_check){0};
+	if (!check_union(in, report))
+		return true;
+	if (!in->ntrees)
+		return false;
+	in->ntrees = 0;
+	*report = (struct plan_check){0};
+	if (check_union(in, report))
+		return false;
+	t->j->withdraw = true;
+	return true;
+}
+
 static bool
 mix(const struct transition *t, struct plan_row **one, struct plan_check *report)
 {
@@ -165,8 +187,7 @@ mix(const struct transition *t, struct plan_row **one, struct plan_check *report
 		.proved = p->proof && t->f == p->fabric ? p->rows : NULL,
 	};
 
-	*report = (struct plan_check){0};
-	return check_union(&in, report) == 0;
+	return goes_together(t, &in, report);
 }
 
 /* What switches hold after the first step: its rows, else what they held before. */
@@ -542,7 +563,7 @@ stages_proved(struct transition *t)
 
 		if (i < t->j->stages->len)
 			in.also = then = rows_after(t, i);
-		proved = check_union(&in, &report) == 0;
+		proved = goes_together(t, &in, &report);
 		memcpy(now, in.also, t->n * sizeof(*now));
 		mem_free(then);
 	}
@@ -588,6 +609,7 @@ drain(struct transition *t)
 {
 	t->j->stages = stages_new(t->n, 1);
 	t->j->stages->drops = t->j->stages->drain = true;
+	t->j->withdraw = t->j->held.len > 0;
 	for (uint32_t i = 0; i < t->nchanged; i++) {
 		uint32_t sw = t->changed[i];
 		struct plan_row *row = plan_row_resized(t->old[sw], t->last);

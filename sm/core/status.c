@@ -162,17 +162,38 @@ warn_mlids(const struct subnet *s, struct subnet_status *st)
 		     device_text(text, least, s->env.names), least->sw.multicast_fdb_cap);
 }
 
+/* Switches that hold something else than they should. */
+static void
+warn_mfts(const struct subnet *s, struct subnet_status *st)
+{
+	char text[DEVICE_TEXT_SIZE];
+	uint32_t n = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (d->mft.failures && !d->silent && ++n <= LISTED_DEVICES)
+			warn(st, "%s does not take its multicast table; it is tried again",
+			     device_text(text, d, s->env.names));
+	}
+	if (n > LISTED_DEVICES)
+		warn(st, "%u switches in all do not take their multicast tables", n);
+}
+
 static void
 warn_multicast(const struct subnet *s, struct subnet_status *st)
 {
-	if (s->role == ROLE_MASTER)
+	if (s->role == ROLE_MASTER) {
 		warn_mlids(s, st);
+		warn_mfts(s, st);
+	}
 	if (s->multicast.refused[0])
 		warn(st, "multicast is not forwarded, for with its trees the routing would have a "
 		     "%.200s", s->multicast.refused);
 	else if (s->multicast.left_out)
-		warn(st, "%u members of multicast groups are in no tree: no switch leads down to "
-		     "all members of their group", s->multicast.left_out);
+		warn(st, "%u members of multicast groups are in no tree, as is %s: no switch leads "
+		     "down to all members of their group", s->multicast.left_out,
+		     s->multicast.left_name);
 }
 
 static void

@@ -218,19 +218,41 @@ struct reroute {
 	bool waiting;		/* for the present stage to end */
 };
 
-/* Multicast trees; see multicast.c. */
+/* What a round does to multicast tables: see mft.c. */
+enum multicast_step {
+	MULTICAST_READ,
+	MULTICAST_REMOVE,
+	MULTICAST_ADD,
+	MULTICAST_WITHDRAW,
+	MULTICAST_WAIT,		/* for the packets of what was withdrawn */
+};
+
+/* Multicast trees; see multicast.c, and mft.c for what is written. */
 struct multicast_job;
 struct multicast {
-	struct loop_timer *timer;	/* collects joins; repeats what did not get through */
+	struct loop_timer *timer;	/* collects joins */
 	struct multicast_job *job;	/* at the worker; NULL */
 	struct multicast_job *trees;	/* what switches should hold; NULL: nothing yet */
 	bool due;			/* trees are to be made anew */
-	bool unwritten;			/* switches may hold something else than `trees` */
-	uint32_t sets;			/* tables written, since the start */
-	uint32_t failed;		/* Sets refused or lost in the present round */
 	uint32_t left_out;		/* members that no tree reaches */
+	char left_name[100];		/* one of them, for people */
 	uint32_t crowded;		/* groups that share a MLID for want of others */
 	char refused[400];		/* why there are no trees, "" */
+
+	struct loop_timer *waited;	/* until packets of old trees have left the fabric */
+	struct loop_timer *retry;	/* repeats what did not get through */
+	enum multicast_step step;	/* of the present round */
+	bool interrupted;		/* the round gives way to something else */
+	bool unread;			/* some switch may hold what we do not know */
+	bool found;			/* some switch held something before we wrote it */
+	bool unwritten;			/* switches may hold something else than `trees` */
+	monotime not_before;		/* no ports are added */
+	uint32_t removed;		/* blocks from which ports went in this round */
+	uint32_t sets;			/* tables written, since the start */
+	uint32_t failed;		/* switches that did not take them in this round */
+	struct plan *then_plan;		/* to be pushed when trees are withdrawn; NULL */
+	struct plan_stages *then_stages;	/* and how */
+	bool then_reregister;		/* and whether hosts are asked to register again */
 };
 
 /* Alias GUIDs; see guids.c. */
@@ -563,6 +585,10 @@ push_drain_waited(void *subnet);
 /* The rows that switches are known to hold, as a plan on this snapshot; NULL if none is known. */
 struct plan *
 push_shadow_plan(struct subnet *s, const struct fabric *f);
+/* How long a packet may live in the fabric: 4.096 us x 2^LifeTimeValue a switch (IBA 18.2.5.4),
+ * bounded to what an administrator would wait for. */
+monotime
+push_packet_lifetime(const struct subnet *s);
 /* push_port.c: what a port should hold, and how that differs from what it holds. */
 uint32_t
 push_port_want(const struct subnet *s, const struct live_port *p, struct portinfo *want);
@@ -636,6 +662,19 @@ multicast_free(struct subnet *s);
 /* Members of a group, or the paths of the fabric, have changed. */
 void
 multicast_changed(struct subnet *s);
+/* mft.c */
+void
+mft_init(struct subnet *s);
+void
+mft_end(struct subnet *s);
+/* The switch was reset, or somebody else may have written to it. */
+void
+mft_forget(struct subnet *s, struct device *d);
+/* Take the trees away before the plan is pushed, which follows. False: there are none; then nothing
+ * is taken over. */
+bool
+multicast_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages,
+		   bool reregister);
 /* Nothing else is to be done: write tables if some differ. True: that is under way, and ends in
  * subnet_rest(). */
 bool

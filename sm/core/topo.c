@@ -26,8 +26,7 @@ device_free(struct device *d)
 {
 	plan_row_unref(d->lft);
 	plan_row_unref(d->lft_read);
-	mem_free(d->mft.masks);
-	mem_free(d->mft.known);
+	mft_free(&d->mft);
 	for (unsigned n = 0; n <= d->info.num_ports; n++) {
 		mem_free(d->ports[n].pkeys);
 		mem_free(d->ports[n].guids);

@@ -94,14 +94,19 @@ struct live_port {
 };
 
 /* What a switch is known to hold of its multicast table: blocks of 32 MLIDs, each for `positions`
- * times 16 ports. */
+ * times 16 ports; see mft.c. */
 struct mft_shadow {
-	uint16_t *masks;	/* 32 for each (block, position) */
-	bool *known;		/* by (block, position): the switch has acknowledged it */
+	uint16_t **blocks;	/* 32 masks for each (block, position); NULL: all are 0 */
+	bool *known;		/* by (block, position): it was read or acknowledged */
 	uint32_t len;		/* (block, position) pairs in both */
 	uint32_t next;		/* the next to compare */
+	monotime retry_at;	/* after failures: not before */
+	unsigned failures;	/* rounds in a row */
 	bool top_next;		/* then MulticastFDBTop */
-	bool failed;		/* did not answer in this round */
+	bool failed;		/* in this round */
+	bool reset;		/* it was reset: what is not in `blocks` yet is empty */
+	bool unreadable;	/* it refuses to tell */
+	bool defaults_tried;	/* default ports for multicast were set to none once */
 };
 
 struct device {
@@ -157,7 +162,7 @@ struct device {
 	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
-	struct mft_shadow mft;		/* switches: multicast; see multicast.c */
+	struct mft_shadow mft;		/* switches: multicast */
 	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */
 	uint8_t set_port;		/* to be disabled or enabled; 0 none; see babble.c */
 	uint8_t guid_port;		/* the one at which this is */
@@ -170,6 +175,10 @@ struct device {
 	struct bits256 look;		/* ports whose cable may be gone, by a trap */
 	struct bits256 pkey_set;	/* CA ports whose first P_Key block is written */
 };
+
+/* mft.c */
+void
+mft_free(struct mft_shadow *m);
 
 /* What happened to the model, for events. The functions may be NULL. */
 struct topo_watch {

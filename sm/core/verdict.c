@@ -107,6 +107,7 @@ void
 subnet_route_done(struct subnet *s, struct plan_job *job)
 {
 	struct plan_stages *stages = job->stages;
+	bool reregister;
 
 	s->job = NULL;
 	if (!job->error && s->reroute.done && !s->reroute.waiting)
@@ -129,8 +130,12 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	s->unrouted = false;
 	job->stages = NULL;
 	publish(s, job);
-	subnet_set_stage(s, SUBNET_PUSH);
-	push_start(s, plan_ref(job->plan), stages, s->first_master_sweep && !office_is_ours(s));
+	reregister = s->first_master_sweep && !office_is_ours(s);
+	plan_ref(job->plan);
+	if (!job->withdraw || !multicast_withdraw(s, job->plan, stages, reregister)) {
+		subnet_set_stage(s, SUBNET_PUSH);
+		push_start(s, job->plan, stages, reregister);
+	}
 	planner_free_job(job);
 }
 

@@ -154,17 +154,17 @@ expect(struct crowd *w, unsigned from, uint16_t mlid, unsigned receivers)
 		assert_int_equal(w->got[i], i != from && receivers >> i & 1);
 }
 
-/* Ask without waiting for the answer. */
+/* Ask without waiting for the answer; MAD_SET or MAD_DELETE. */
 static inline void
-send_join(struct sa_bed *b, const struct sa_gid *mgid, uint32_t tid)
+send_change(struct sa_bed *b, uint8_t method, const struct sa_gid *mgid, uint32_t tid)
 {
 	struct sa_member r = request(b, mgid, SA_JOIN_FULL);
 	struct port_mad m = { .qp = 1, .timeout_ms = 1000 };
 	struct sa_header h = {
 		.h = { .tid = tid, .attr_id = SA_MC_MEMBER, .base_version = 1,
 		       .mgmt_class = MAD_CLASS_SUBN_ADM, .class_version = SA_CLASS_VERSION,
-		       .method = MAD_SET },
-		.mask = CREATE,
+		       .method = method },
+		.mask = method == MAD_SET ? CREATE : JOIN,
 	};
 
 	m.lid = model_portinfo(b->sm->bed->m, b->node, 1)->sm_lid;

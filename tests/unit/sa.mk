@@ -22,6 +22,9 @@ test_sa_queue_extra := -lcmocka
 unit_tests += test_sa_group
 test_sa_group_libs := $(core_bed_libs)
 test_sa_group_extra := -lcmocka
+unit_tests += test_mft
+test_mft_libs := $(core_bed_libs)
+test_mft_extra := -lcmocka
 
 bench_sa_libs := routing sa fabric port store conf sim text wire base
 $(BUILD)/bench_sa: $(BUILD)/obj/tests/bench/bench_sa.o $(bench_sa_libs:%=$(BUILD)/lib%.a)

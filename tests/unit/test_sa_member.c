@@ -315,7 +315,7 @@ test_flood(void **state)
 	for (unsigned g = 0; g < 300; g++)
 		for (unsigned i = 0; i < CLIENTS; i++) {
 			mgid.guid = g;
-			send_join(&w.c[i], &mgid, 100000 + g * CLIENTS + i);
+			send_change(&w.c[i], MAD_SET, &mgid, 100000 + g * CLIENTS + i);
 		}
 	bed_wait(w.first.sm->bed, SEC(2));
 	sets = bed_count(w.first.sm->bed, MAD_SET, ATTR_MULTICAST_FDB);

@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What switches hold of their multicast tables (IBA 14.2.5.12, MulticastForwardingTable; 14.2.5.4,
+ * MulticastFDBTop), and how that becomes what multicast.c wants. All of it is done in the stage
+ * MULTICAST, between others, in rounds that give way to whatever else there is to do:
+ *
+ *	READ      tables of switches that forwarded before we knew them: what another manager, or we
+ *	          before a restart, left there is not written again if it is right, and taken away
+ *	          if it is not
+ *	REMOVE    ports that lead where no tree leads any more
+ *	ADD       all else, and MulticastFDBTop
+ *	WITHDRAW  everything, before a routing that does not go with the trees
+ *
+ * While ports are removed, what switches hold is part of the old trees; while they are added, of
+ * the new ones. A part of a tree is a tree: no packet meets a loop, and what it waits for is in the
+ * proof of old and new together. Where the two do not go together packets under way are waited for
+ * in between. Equal tables are not written: a storm of joins is a Set for each block that differs.
+ *
+ * A switch that was reset is empty, and its MulticastFDBTop is 0, which means that all of the table
+ * counts. Where MulticastFDBTop is there, blocks above it need not be known. A switch that refuses
+ * is told in the status, and tried again after longer and longer.
+ */
+#include "sm/core/multicast_i.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/sa/group.h"
+#include "sm/sa/sa.h"
+
+#define RETRY_FIRST SEC(5)
+#define RETRY_DOUBLED 6u	/* at most 320 s */
+#define BLOCK 32u		/* MLIDs of a block */
+#define NO_MLID 0xbfffu		/* MulticastFDBTop of a table without entries */
+#define NO_PORT 255u		/* of DefaultMulticastPrimaryPort: such packets are dropped */
+
+static const uint16_t empty[BLOCK];
+
+/* ---- The shadow ---- */
+
+static unsigned
+positions(const struct device *d)
+{
+	return d->info.num_ports / 16u + 1;
+}
+
+static bool
+has_top(const struct device *d)
+{
+	return d->ports[0].info.cap_mask & CAP_MCAST_FDB_TOP;
+}
+
+static const uint16_t *
+held(const struct device *d, uint32_t at)
+{
+	return d->mft.blocks[at] ? d->mft.blocks[at] : empty;
+}
+
+static void
+hold(struct device *d, uint32_t at, const uint16_t masks[BLOCK])
+{
+	size_t size = BLOCK * sizeof(*masks);
+
+	d->mft.known[at] = true;
+	if (!memcmp(masks, empty, size)) {
+		mem_free(d->mft.blocks[at]);
+		d->mft.blocks[at] = NULL;
+		return;
+	}
+	if (!d->mft.blocks[at])
+		d->mft.blocks[at] = mem_array(BLOCK, sizeof(*masks));
+	memcpy(d->mft.blocks[at], masks, size);
+}
+
+void
+mft_free(struct mft_shadow *m)
+{
+	for (uint32_t i = 0; i < m->len; i++)
+		mem_free(m->blocks[i]);
+	mem_free(m->blocks);
+	mem_free(m->known);
+	*m = (struct mft_shadow){ 0 };
+}
+
+void
+mft_forget(struct subnet *s, struct device *d)
+{
+	mft_free(&d->mft);
+	d->mft.reset = d->sw.linear_fdb_top == 0;
+	s->multicast.unread |= !d->mft.reset;
+}
+
+/* Does the switch forward by this block, as far as is known? */
+static bool
+in_force(const struct device *d, uint32_t at)
+{
+	return !has_top(d) || !d->sw.multicast_fdb_top ||
+		SA_MLID_FIRST + at / positions(d) * BLOCK <= d->sw.multicast_fdb_top;
+}
+
+/* Room for every block that matters: those in use, and where others would count too, all. */
+static void
+make_room(struct device *d, unsigned end)
+{
+	uint32_t need = (end - SA_MLID_FIRST + BLOCK - 1) / BLOCK;
+	uint32_t all = (d->sw.multicast_fdb_cap + BLOCK - 1) / BLOCK, len;
+
+	if ((!has_top(d) && !d->mft.reset) || need > all)
+		need = all;
+	len = need * positions(d);
+	if (len <= d->mft.len)
+		return;
+	d->mft.blocks = mem_realloc(d->mft.blocks, len, sizeof(*d->mft.blocks));
+	d->mft.known = mem_realloc(d->mft.known, len, sizeof(*d->mft.known));
+	for (uint32_t i = d->mft.len; i < len; i++) {
+		d->mft.blocks[i] = NULL;
+		d->mft.known[i] = d->mft.reset;
+	}
+	d->mft.len = len;
+}
+
+static uint32_t
+switch_of(const struct fabric *f, const struct device *d)
+{
+	uint32_t node = d->info.node_type == NODE_SWITCH ? fabric_node_by_guid(f, d->guid) :
+							    FABRIC_NONE;
+
+	return node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
+}
+
+static struct device *
+device_of(const struct subnet *s, const struct fabric *f, uint32_t sw)
+{
+	return topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
+}
+
+/* The ports of one multicast LID at one switch. */
+static void
+gather(const struct device *d, uint32_t block, unsigned i, struct check_tree *t)
+{
+	for (unsigned p = 0; p < positions(d) && p < 16; p++) {
+		uint64_t mask = held(d, block * positions(d) + p)[i];
+
+		t->out[p / 4] |= mask << p % 4 * 16;
+	}
+	memcpy(t->in, t->out, sizeof(t->in));
+}
+
+static void
+add_held(const struct device *d, uint32_t sw, struct mtree_set *set)
+{
+	for (uint32_t block = 0; block * positions(d) < d->mft.len; block++) {
+		bool any = false;
+
+		for (unsigned p = 0; p < positions(d); p++)
+			any |= d->mft.blocks[block * positions(d) + p] != NULL;
+		for (unsigned i = 0; any && i < BLOCK; i++) {
+			struct check_tree t = { .sw = sw };
+
+			gather(d, block, i, &t);
+			if (t.out[0] | t.out[1] | t.out[2] | t.out[3])
+				mtree_set_add(set, (uint16_t)(SA_MLID_FIRST + block * BLOCK + i),
+					      &t);
+		}
+	}
+}
+
+void
+mft_held(const struct subnet *s, const struct fabric *f, struct mtree_set *set)
+{
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct device *d = device_of(s, f, sw);
+
+		if (d)
+			add_held(d, sw, set);
+	}
+}
+
+/* ---- What is wanted ---- */
+
+/* Index into by_switch[] of the first entry of the switch for this MLID or one above. */
+static uint32_t
+entry_from(const struct multicast_job *j, uint32_t sw, unsigned mlid)
+{
+	uint32_t low = j->first[sw], high = j->first[sw + 1];
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (j->set.mlids[j->by_switch[mid]] < mlid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void
+block_want(const struct multicast_job *j, uint32_t sw, unsigned block, unsigned position,
+	   uint16_t masks[BLOCK])
+{
+	unsigned mlid = SA_MLID_FIRST + block * BLOCK;
+
+	memset(masks, 0, BLOCK * sizeof(*masks));
+	for (uint32_t i = entry_from(j, sw, mlid); i < j->first[sw + 1]; i++) {
+		uint32_t at = j->by_switch[i];
+
+		if (j->set.mlids[at] >= mlid + BLOCK)
+			return;
+		masks[j->set.mlids[at] - mlid] =
+			(uint16_t)(j->set.trees[at].out[position / 4] >> position % 4 * 16);
+	}
+}
+
+/* In the present step; false: nothing is to be written. */
+static bool
+block_goal(const struct subnet *s, const struct device *d, uint32_t sw, uint32_t at,
+	   uint16_t masks[BLOCK])
+{
+	const uint16_t *now = held(d, at);
+
+	if (s->multicast.step == MULTICAST_WITHDRAW)
+		memset(masks, 0, BLOCK * sizeof(*masks));
+	else
+		block_want(s->multicast.trees, sw, at / positions(d), at % positions(d), masks);
+	if (s->multicast.step == MULTICAST_REMOVE)
+		for (unsigned i = 0; i < BLOCK; i++)
+			masks[i] &= now[i];
+	if (!d->mft.known[at])
+		return s->multicast.step == MULTICAST_ADD;
+	return memcmp(now, masks, BLOCK * sizeof(*masks)) != 0;
+}
+
+/* ---- Rounds ---- */
+
+static bool
+is_patient(const struct subnet *s, const struct device *d)
+{
+	return d->mft.failures && loop_now(s->env.loop) < d->mft.retry_at;
+}
+
+static bool
+takes_part(const struct subnet *s, const struct device *d)
+{
+	return !d->silent && d->complete && switch_of(s->plan->fabric, d) != FABRIC_NONE;
+}
+
+static void
+begin(struct subnet *s, enum multicast_step step)
+{
+	unsigned end = sa_groups_end(sa_groups(s->sa));
+
+	if (s->multicast.trees && s->multicast.trees->end > end)
+		end = s->multicast.trees->end;
+	s->multicast.step = step;
+	s->multicast.interrupted = false;
+	subnet_set_stage(s, SUBNET_MULTICAST);
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (!takes_part(s, d))
+			continue;
+		make_room(d, end);
+		d->mft.next = 0;
+		d->mft.top_next = step == MULTICAST_ADD;
+		if (!d->mft.failed && !is_patient(s, d))
+			transact_ready(s->transact, &d->agent.target);
+	}
+	if (transact_is_idle(s->transact))
+		multicast_idle(s);
+}
+
+static void
+begin_round(struct subnet *s, enum multicast_step step)
+{
+	s->multicast.failed = s->multicast.removed = 0;
+	list_each(it, &s->topo.devices)
+		list_entry(it, struct device, all)->mft.failed = false;
+	begin(s, step);
+}
+
+static bool
+others_wait(const struct subnet *s)
+{
+	return s->wanted != SWEEP_NONE || s->want_route || s->reroute.waiting;
+}
+
+bool
+multicast_write(struct subnet *s)
+{
+	if (s->role != ROLE_MASTER || s->ending || !s->plan || others_wait(s))
+		return false;
+	if (s->multicast.unread)
+		begin_round(s, MULTICAST_READ);
+	else if (s->multicast.unwritten && s->multicast.trees &&
+		 s->multicast.trees->plan->lids == s->plan->lids &&
+		 loop_now(s->env.loop) >= s->multicast.not_before)
+		begin_round(s, MULTICAST_REMOVE);
+	else
+		return false;
+	return true;
+}
+
+void
+mft_wanted(struct subnet *s)
+{
+	s->multicast.unwritten = true;
+	if (s->stage == SUBNET_IDLE)
+		multicast_write(s);
+}
+
+bool
+multicast_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages,
+		   bool reregister)
+{
+	bool any = false;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (uint32_t i = 0; i < d->mft.len && !any; i++)
+			any = d->mft.blocks[i] != NULL;
+	}
+	if (!any)
+		return false;
+	s->multicast.then_plan = plan;
+	s->multicast.then_stages = stages;
+	s->multicast.then_reregister = reregister;
+	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "multicast trees and the new tables "
+		     "together could deadlock: the trees are taken away until these are in");
+	begin_round(s, MULTICAST_WITHDRAW);
+	return true;
+}
+
+/* Timer: packets of what was removed have left the fabric. */
+static void
+on_waited(void *subnet)
+{
+	struct subnet *s = subnet;
+	struct plan *plan = s->multicast.then_plan;
+	struct plan_stages *stages = s->multicast.then_stages;
+
+	if (!plan) {
+		if (s->stage == SUBNET_IDLE)
+			multicast_write(s);
+		return;
+	}
+	s->multicast.then_plan = NULL;
+	s->multicast.then_stages = NULL;
+	s->multicast.unwritten = true;
+	subnet_set_stage(s, SUBNET_PUSH);
+	push_start(s, plan, stages, s->multicast.then_reregister);
+}
+
+/* Timer: what did not get through is tried again. */
+static void
+on_retry(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	s->multicast.unread = s->multicast.unwritten = true;
+	if (s->stage == SUBNET_IDLE)
+		multicast_write(s);
+}
+
+/* ---- Requests ---- */
+
+static bool
+read_next(struct device *d, struct transact_request *r)
+{
+	while (d->mft.next < d->mft.len) {
+		uint32_t at = d->mft.next++;
+
+		if (d->mft.known[at] || d->mft.unreadable || !in_force(d, at))
+			continue;
+		r->method = MAD_GET;
+		r->attr_id = ATTR_MULTICAST_FDB;
+		r->attr_mod = at % positions(d) << 28 | at / positions(d);
+		return true;
+	}
+	return false;
+}
+
+static bool
+block_next(struct subnet *s, struct device *d, uint32_t sw, struct transact_request *r)
+{
+	uint16_t masks[BLOCK];
+
+	while (d->mft.next < d->mft.len) {
+		uint32_t at = d->mft.next++;
+
+		if (!block_goal(s, d, sw, at, masks))
+			continue;
+		r->method = MAD_SET;
+		r->attr_id = ATTR_MULTICAST_FDB;
+		r->attr_mod = at % positions(d) << 28 | at / positions(d);
+		mft_encode(masks, r->data);
+		s->multicast.removed += s->multicast.step == MULTICAST_REMOVE;
+		s->multicast.sets++;
+		return true;
+	}
+	return false;
+}
+
+/* A port that another manager chose for packets to groups without an entry would spread them. */
+static uint8_t
+no_default(uint8_t port)
+{
+	return port ? NO_PORT : 0;
+}
+
+static bool
+top_want(const struct subnet *s, const struct device *d, struct switchinfo *w)
+{
+	const struct multicast_job *j = s->multicast.trees;
+	unsigned last = j->end - 1, cap = SA_MLID_FIRST + d->sw.multicast_fdb_cap;
+
+	*w = d->sw;
+	w->port_state_change = false;
+	if (has_top(d))
+		w->multicast_fdb_top = (uint16_t)(!j->set.len ? NO_MLID :
+						  last < cap ? last : cap - 1);
+	if (!d->mft.defaults_tried) {
+		w->default_mcast_primary = no_default(d->sw.default_mcast_primary);
+		w->default_mcast_not_primary = no_default(d->sw.default_mcast_not_primary);
+	}
+	return w->multicast_fdb_top != d->sw.multicast_fdb_top ||
+		w->default_mcast_primary != d->sw.default_mcast_primary ||
+		w->default_mcast_not_primary != d->sw.default_mcast_not_primary;
+}
+
+/* Behind all blocks: from then on they count. */
+static bool
+top_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	struct switchinfo w;
+
+	if (!d->mft.top_next || d->inflight || !top_want(s, d, &w))
+		return false;
+	d->mft.top_next = false;
+	d->mft.defaults_tried = true;
+	r->method = MAD_SET;
+	r->attr_id = ATTR_SWITCH_INFO;
+	switchinfo_encode(&w, r->data);
+	return true;
+}
+
+/* Something else comes first: the round after it goes on from here. */
+static bool
+gives_way(struct subnet *s)
+{
+	if (s->multicast.step == MULTICAST_WITHDRAW || !others_wait(s))
+		return false;
+	s->multicast.interrupted = true;
+	return true;
+}
+
+static void
+fail(struct subnet *s, struct device *d, const char *why)
+{
+	char text[DEVICE_TEXT_SIZE];
+	monotime wait = RETRY_FIRST;
+
+	if (d->mft.failed)
+		return;
+	for (unsigned i = 0; i < d->mft.failures && i < RETRY_DOUBLED; i++)
+		wait *= 2;
+	if (!d->mft.failures)
+		subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0,
+			     "%s does not take its multicast table: %s",
+			     device_text(text, d, s->env.names), why);
+	d->mft.failed = true;
+	d->mft.failures++;
+	d->mft.retry_at = loop_now(s->env.loop) + wait;
+	s->multicast.failed++;
+	if (!loop_timer_pending(s->multicast.retry))
+		loop_timer_set(s->multicast.retry, wait);
+}
+
+bool
+multicast_next(struct subnet *s, struct agent *a, struct transact_request *r)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	uint32_t sw;
+
+	if (a->kind != AGENT_DEVICE || d->mft.failed || gives_way(s) || !takes_part(s, d))
+		return false;
+	if (s->multicast.step == MULTICAST_READ) {
+		if (!read_next(d, r))
+			return false;
+	} else {
+		const struct multicast_job *j = s->multicast.trees;
+
+		sw = j ? switch_of(j->plan->fabric, d) : FABRIC_NONE;
+		if (sw == FABRIC_NONE && s->multicast.step != MULTICAST_WITHDRAW)
+			return false;
+		if (!block_next(s, d, sw, r) && !top_next(s, d, r))
+			return false;
+	}
+	if (!subnet_address(s, d, 0, r)) {
+		fail(s, d, "no way leads there");
+		return false;
+	}
+	d->inflight++;
+	return true;
+}
+
+static void
+block_done(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	uint32_t at = (res->attr_mod & 0x1ff) * positions(d) + (res->attr_mod >> 28);
+	uint16_t masks[BLOCK];
+
+	if (at >= d->mft.len)
+		return;
+	mft_decode(masks, res->data);
+	hold(d, at, masks);
+	s->multicast.found |= res->method == MAD_GET && d->mft.blocks[at];
+	if (res->method == MAD_SET && memcmp(res->data, res->sent, SMP_DATA_SIZE))
+		fail(s, d, "it keeps other values");
+}
+
+static void
+request_failed(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	uint32_t at = (res->attr_mod & 0x1ff) * positions(d) + (res->attr_mod >> 28);
+	char why[64];
+
+	if (res->method == MAD_GET && !res->error) {
+		d->mft.unreadable = true;	/* it is written without being known */
+		return;
+	}
+	if (res->attr_id == ATTR_MULTICAST_FDB && at < d->mft.len)
+		d->mft.known[at] = false;
+	if (res->error)
+		snprintf(why, sizeof(why), "it does not answer");
+	else
+		snprintf(why, sizeof(why), "it answers with status 0x%04x", res->mad_status);
+	fail(s, d, why);
+}
+
+void
+multicast_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+{
+	struct device *d = list_entry(a, struct device, agent);
+	struct switchinfo got;
+
+	if (a->kind != AGENT_DEVICE)
+		return;
+	d->inflight--;
+	if (res->error || res->mad_status) {
+		request_failed(s, d, res);
+	} else if (res->attr_id == ATTR_MULTICAST_FDB) {
+		block_done(s, d, res);
+	} else if (res->attr_id == ATTR_SWITCH_INFO) {
+		switchinfo_decode(&got, res->data);
+		d->sw.multicast_fdb_top = got.multicast_fdb_top;
+		d->sw.default_mcast_primary = got.default_mcast_primary;
+		d->sw.default_mcast_not_primary = got.default_mcast_not_primary;
+	}
+	if (!d->inflight && d->mft.top_next && d->mft.next >= d->mft.len)
+		transact_ready(s->transact, &d->agent.target);
+}
+
+/* ---- Ends of steps ---- */
+
+/* Those that did all of a round are well again. */
+static void
+settle_failures(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (!d->mft.failed && !is_patient(s, d))
+			d->mft.failures = 0;
+	}
+}
+
+/* Somebody has to be tried again. */
+static void
+set_retry(struct subnet *s)
+{
+	monotime now = loop_now(s->env.loop), first = 0;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		if (d->mft.failures && takes_part(s, d) &&
+		    (!first || d->mft.retry_at < first))
+			first = d->mft.retry_at;
+	}
+	if (first)
+		loop_timer_set(s->multicast.retry, first > now ? first - now : RETRY_FIRST);
+	else
+		loop_timer_cancel(s->multicast.retry);
+}
+
+static void
+read_over(struct subnet *s)
+{
+	s->multicast.unread = s->multicast.interrupted;
+	set_retry(s);
+	subnet_stage_over(s);
+	if (!s->multicast.unread)
+		multicast_changed(s);
+}
+
+static void
+removed(struct subnet *s)
+{
+	if (s->multicast.trees->mixes || !s->multicast.removed) {
+		begin(s, MULTICAST_ADD);
+		return;
+	}
+	s->multicast.not_before = loop_now(s->env.loop) + push_packet_lifetime(s);
+	loop_timer_set(s->multicast.waited, push_packet_lifetime(s));
+	subnet_stage_over(s);
+}
+
+static void
+added(struct subnet *s)
+{
+	s->multicast.unwritten = s->multicast.interrupted;
+	if (!s->multicast.interrupted)
+		settle_failures(s);
+	set_retry(s);
+	subnet_stage_over(s);
+}
+
+void
+multicast_idle(struct subnet *s)
+{
+	switch (s->multicast.step) {
+	case MULTICAST_READ:
+		read_over(s);
+		break;
+	case MULTICAST_REMOVE:
+		if (s->multicast.interrupted)
+			subnet_stage_over(s);
+		else
+			removed(s);
+		break;
+	case MULTICAST_ADD:
+		added(s);
+		break;
+	case MULTICAST_WITHDRAW:
+		s->multicast.step = MULTICAST_WAIT;
+		loop_timer_set(s->multicast.waited, push_packet_lifetime(s));
+		break;
+	case MULTICAST_WAIT:
+		break;
+	}
+}
+
+/* ---- Life ---- */
+
+void
+mft_init(struct subnet *s)
+{
+	s->multicast.waited = loop_timer_new(s->env.loop, on_waited, s);
+	s->multicast.retry = loop_timer_new(s->env.loop, on_retry, s);
+}
+
+void
+mft_drop(struct subnet *s)
+{
+	plan_unref(s->multicast.then_plan);
+	plan_stages_free(s->multicast.then_stages);
+	s->multicast.then_plan = NULL;
+	s->multicast.then_stages = NULL;
+	s->multicast.unwritten = s->multicast.unread = s->multicast.found = false;
+	s->multicast.not_before = 0;
+	loop_timer_cancel(s->multicast.waited);
+	loop_timer_cancel(s->multicast.retry);
+}
+
+void
+mft_end(struct subnet *s)
+{
+	loop_timer_free(s->multicast.waited);
+	loop_timer_free(s->multicast.retry);
+}
