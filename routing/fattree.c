@@ -11,14 +11,13 @@
  * Engine fattree: closed-form routing of trees of any depth, whole, degraded or irregular. A run
  * finds the tree that the fabric should be (tree.c) and what of it is there (tree_state.c), costs
  * of all ways in both (tree_cost.c) and numbers of destinations (tree_number.c), and fills tables
- * from these (fattree_fill.c); or it changes those of the previous run (fattree_repair.c). Both
- * give the same.
+ * from these (fattree_fill.c, fattree_spread.c); or it changes those of the previous run
+ * (fattree_repair.c). Both give the same.
  *
  * Tables stay as they would be without loss but for what used what is lost, so that few entries
- * move, and move back. What moves is spread by digits too. That was measured against tables made
- * for what is left (Dmodc) on a tree of 11,664 hosts: up to one cable in ten lost, the load of
- * shifts is as low and effective bisection higher, in proportion to the capacity that is left. So
- * the latter are made only when asked for.
+ * move, and move back. That was measured against tables made for what is left (Dmodc) on a tree of
+ * 11,664 hosts: up to one cable in ten lost, the load of shifts is lower and effective bisection
+ * higher, in proportion to the capacity that is left. So the latter are made only when asked for.
  */
 
 struct filling {
@@ -50,6 +49,15 @@ fill_all(struct fattree *ft)
 
 	parallel_run(ft->threads, ft->t->n, 4, fill_rows, &fl);
 	fattree_work_free(ft, fl.work);
+	fattree_spread(ft);
+}
+
+void
+fattree_rows_new(struct fattree *ft)
+{
+	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
+	ft->broken = mem_array(ft->t->n, sizeof(uint8_t *));
+	ft->spill = mem_array(ft->t->n, sizeof(struct fattree_spill *));
 }
 
 /* Do most hosts hang on switches with others below that lead to hosts? Then digits mean nothing. */
@@ -148,7 +156,12 @@ done(struct fattree *ft)
 {
 	for (uint32_t v = 0; ft->rows && v < ft->t->n; v++)
 		plan_row_unref(ft->rows[v]);
+	for (uint32_t v = 0; ft->broken && v < ft->t->n; v++)
+		mem_free(ft->broken[v]);
 	mem_free(ft->rows);
+	mem_free(ft->broken);
+	if (ft->t)
+		fattree_spill_free(ft->spill, ft->t->n);
 	fattree_digits_free(ft);
 	tree_costs_unref(ft->nominal);
 	tree_costs_unref(ft->live);
@@ -186,7 +199,7 @@ route_anew(struct fattree *ft, struct error *e)
 	ft->no_tree = is_no_tree(ft);
 	if (ft->no_tree)
 		return 0;
-	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
+	fattree_rows_new(ft);
 	fill_all(ft);
 	return 0;
 }

@@ -16,9 +16,8 @@
  * in behind it. Which homes these are is found by comparing costs many homes at a time.
  *
  * When something is lost, the choice is made for the fabric as it should be, and stays where its
- * cable works and still lies on a shortest way. Where not, the digit behind it chooses among what
- * is left, so that the destinations of a lost cable spread over all others. When that is
- * asked for (`full`), the choice is made for the fabric as it is, everywhere.
+ * cable works and still lies on a shortest way. Where not, fattree_spread.c chooses among what is
+ * left. When that is asked for (`full`), the choice is made for the fabric as it is, everywhere.
  */
 #define NO_COST (TREE_LONGEST + 2)	/* nobody has it */
 
@@ -356,22 +355,6 @@ fill_view(const struct fattree *ft, const struct fattree_view *view, uint32_t v,
 	fattree_fill_own(ft, v, port);
 }
 
-/* Entries that cannot be as they should. */
-static void
-mend(const struct fattree *ft, uint32_t v, const struct digest *d, uint8_t *port)
-{
-	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
-	struct fattree_ways should, is;
-
-	for (uint32_t home = 0; home < ft->t->n; home++) {
-		if (!d->broken[home] || home == v)
-			continue;
-		fattree_find_ways(ft, &nominal, v, home, &should);
-		fattree_find_ways(ft, &live, v, home, &is);
-		fill_home(ft, v, home, &should, &is, port);
-	}
-}
-
 void
 fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, struct fattree_work *work)
 {
@@ -391,7 +374,8 @@ fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, struct fattree
 	find_wants(ft->live->row[v], ft->live->width, &is);
 	mark_broken(ft, v, &should, &is);
 	fill_view(ft, &nominal, v, &should, work, port);
-	mend(ft, v, &should, port);
+	if (memchr(should.broken, 1, ft->t->n))
+		ft->broken[v] = memcpy(mem_alloc(ft->t->n), should.broken, ft->t->n);
 }
 
 /*

@@ -41,6 +41,27 @@ struct fattree {
 	uint32_t ndigits;			/* how many */
 	uint32_t *digits_of;			/* by vertex: which for its usual ways up */
 	struct plan_row **rows;			/* by vertex: what comes out */
+	uint8_t **broken;			/* by vertex, then home: 1: a nominal way is not
+						 * what it should be; NULL: none such */
+	struct fattree_spill **spill;		/* by vertex: what goes another way; NULL: none */
+};
+
+/* A destination, or several that have the same choice, that goes another way than it should. */
+struct fattree_spilt {
+	uint16_t at;			/* ordinal of its home */
+	uint8_t out;			/* port that it takes instead */
+	bool rare;			/* all ways are longer than they should be: others mostly
+					 * have better ones, and send here little */
+};
+
+/* Those of one vertex, in order of `at`; constant once it is filled. */
+#define FATTREE_STEP 16u		/* homes for each place of the index */
+struct fattree_spill {
+	uint32_t refs;			/* atomic */
+	uint32_t len;			/* how many */
+	uint32_t room;			/* for how many there is room */
+	struct fattree_spilt *m;	/* they */
+	uint32_t *index;		/* by FATTREE_STEP homes: where theirs start */
 };
 
 /* Ways from a vertex to a home. */
@@ -90,6 +111,7 @@ struct fattree_memo {
 	struct tree_state s;		/* likewise, for the snapshot of the plan */
 	struct tree_costs *nominal;	/* likewise */
 	struct tree_costs *live;	/* likewise */
+	struct fattree_spill **spill;	/* likewise, by vertex of `t` */
 	bool full;			/* likewise */
 	bool apart;			/* likewise */
 	uint8_t *node_class;		/* as it was configured; NULL */
@@ -164,9 +186,37 @@ struct fattree_work *
 fattree_work_new(const struct fattree *ft);
 void
 fattree_work_free(const struct fattree *ft, struct fattree_work *work);
-/* The table of one vertex into `port` (row_len entries). */
+/* Room for tables and what belongs to them. */
+void
+fattree_rows_new(struct fattree *ft);
+/* The table of one vertex into `port` (row_len entries), but for homes that are broken. These are
+ * left as they should be, and put into ft->broken[v]. */
 void
 fattree_fill(const struct fattree *ft, uint32_t v, uint8_t *port, struct fattree_work *work);
+/* Entries that cannot be as they should, in all tables. */
+void
+fattree_spread(struct fattree *ft);
+/* From here on for one vertex: whatever is broken at it; those above it must be done. */
+void
+fattree_spread_vertex(struct fattree *ft, uint32_t v);
+/* The same from what the last run spilt there. `homes` (`nhomes`, in order of ordinals): to which
+ * ways may have changed; `near`: see fattree_near(). Returns its own such set. */
+uint64_t
+fattree_spread_again(struct fattree *ft, uint32_t v, const struct fattree_spill *old,
+		     const uint32_t *homes, uint32_t nhomes, uint64_t near);
+/* A set of homes, coarsely: those that see what changed at `v` to the home with this ordinal. */
+uint64_t
+fattree_near(const struct fattree *ft, uint32_t v, uint32_t at);
+/* Vertices from the top of today's order down; first[i] (nranks + 1): where the i-th rank starts.
+ * Both are mem_array. Returns nranks. */
+uint32_t
+fattree_ranked(const struct fattree *ft, uint32_t **downwards, uint32_t **first);
+bool
+fattree_spill_equal(const struct fattree_spill *a, const struct fattree_spill *b);
+struct fattree_spill *
+fattree_spill_ref(struct fattree_spill *s);	/* NULL is allowed */
+void
+fattree_spill_free(struct fattree_spill **spill, uint32_t n);	/* by vertex */
 /* The same where links differ in rate. */
 void
 fattree_fill_uneven(const struct fattree *ft, uint32_t v, uint8_t *port);

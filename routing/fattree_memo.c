@@ -7,7 +7,8 @@
 #include "sm/base/parallel.h"
 
 /*
- * What a run leaves for the next one, in the plan: the tree, numbers, costs and the state of links.
+ * What a run leaves for the next one, in the plan: the tree, numbers, costs, the state of links
+ * and what goes another way than it should.
  * It is of use if the next snapshot has the same nodes, LIDs, classes and roots, and the same
  * cables but for some between switches that are lost or back. Silent switches do not fit in: then
  * all that is kept is that tables for what is left were asked for.
@@ -17,6 +18,8 @@ memo_free(struct plan_memo *m)
 {
 	struct fattree_memo *memo = m->state;
 
+	if (memo->t)
+		fattree_spill_free(memo->spill, memo->t->n);
 	tree_unref(memo->t);
 	tree_numbers_unref(memo->numbers);
 	tree_costs_unref(memo->nominal);
@@ -69,6 +72,8 @@ fattree_memo_make(struct fattree *ft)
 	memo->live = tree_costs_ref(ft->live);
 	memo->s = ft->s;
 	ft->s = (struct tree_state){ 0 };
+	memo->spill = ft->spill;
+	ft->spill = NULL;
 	memo->apart = ft->apart;
 	memcpy(memo->roots, ft->roots, sizeof(memo->roots));
 	if (o && o->node_class) {

@@ -12,6 +12,8 @@
  *  - the table of a switch with such a cable is filled anew;
  *  - of other switches, entries of homes to which its own cost or a neighbour's changed. Which
  *    homes these are follows from the ends of the cables (tree_costs_changes());
+ *  - of what goes another way than it should, what was chosen by things that changed
+ *    (fattree_spread.c);
  *  - all else, blocks of rows too, is the previous plan's, by reference.
  *
  * It gives up where the order of switches changes, or when so much does that a run from nothing is
@@ -19,15 +21,19 @@
  */
 struct repair {
 	struct fattree *ft;		/* what is repaired */
+	const struct fattree_memo *memo;	/* from what */
 	const struct tree_costs *was;	/* costs to all homes, as they were */
 	uint8_t *refill;		/* by vertex: its table is filled anew */
-	uint32_t *homes;		/* whose costs changed */
+	uint32_t *homes;		/* whose costs changed, in order of ordinals */
 	uint32_t nhomes;		/* how many */
 	struct tree_costs *live;	/* costs to these, as they are */
 	uint8_t *differs;		/* see tree_costs_patch() */
 	uint8_t *dirty;			/* by vertex: some cost of it changed */
 	uint8_t *concerned;		/* scratch, by thread and home */
+	uint32_t *listed;		/* likewise */
 	struct fattree_work *work;	/* by thread */
+	const uint32_t *downwards;	/* vertices of one rank */
+	uint64_t *changed;		/* by vertex: see fattree_near() */
 };
 
 static void
@@ -126,7 +132,9 @@ change_costs(struct repair *r, const struct fattree_memo *memo)
 
 	tree_costs_changes(ft->t, &ft->s, memo->live, r->refill, changed);
 	r->homes = mem_array(n, sizeof(*r->homes));
-	for (uint32_t v = 0; v < n; v++) {
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t v = ft->numbers->homes[i];
+
 		column[v] = changed[v] ? r->nhomes : FABRIC_NONE;
 		if (changed[v])
 			r->homes[r->nhomes++] = v;
@@ -183,7 +191,7 @@ find_concerned(const struct repair *r, uint32_t v, uint8_t *concerned)
 	return any;
 }
 
-/* Did the ways from `v`, whose links are those that were, to the i-th home change? */
+/* Did the ways from `v`, whose links are those that were, to the i-th home change, or the cost? */
 static bool
 ways_changed(const struct repair *r, uint32_t v, uint32_t i)
 {
@@ -192,6 +200,8 @@ ways_changed(const struct repair *r, uint32_t v, uint32_t i)
 	struct fattree_cost then = fattree_cost(r->was, v, home);
 	struct fattree_cost now = fattree_cost(r->live, v, i);
 
+	if (then.any != now.any)
+		return true;
 	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++) {
 		uint32_t to = t->groups[g].to;
 		bool up = tree_up(r->ft->s.rank, v, to);
@@ -204,73 +214,92 @@ ways_changed(const struct repair *r, uint32_t v, uint32_t i)
 	return false;
 }
 
-/* New entries for one home; the row becomes another when the first one differs. */
 static void
-repair_home(const struct repair *r, uint32_t v, uint32_t i, struct plan_row **row)
+refill_rows(void *arg, unsigned thread, size_t first, size_t end)
 {
-	const struct fattree *ft = r->ft;
-	const struct tree_numbers *n = ft->numbers;
-	struct fattree_view nominal = fattree_nominal(ft), live = fattree_live(ft);
-	struct fattree_ways should = { 0 }, is;
-	struct fattree_choice choice;
+	const struct repair *r = arg;
+	struct fattree *ft = r->ft;
 
-	live.costs = r->live;
-	if (!ft->full)
-		fattree_find_ways(ft, &nominal, v, r->homes[i], &should);
-	fattree_find_ways(ft, &live, v, i, &is);
-	fattree_find_choice(ft, &should, &is, &choice);
-	for (uint32_t k = n->first[r->homes[i]]; k < n->first[r->homes[i] + 1]; k++)
-		for (uint32_t lid = n->runs[k].lid; lid < n->runs[k].lid + (uint32_t)n->runs[k].len;
-		     lid++) {
-			uint8_t out = fattree_choose(&choice,
-						     n->number[lid] / ft->t->divider[v]);
-
-			if (out != plan_row_port(*row, lid))
-				plan_row_set(row, lid, out);
-		}
+	for (size_t v = first; v < end; v++) {
+		if (ft->s.sw[v] == FABRIC_NONE || !r->refill[v])
+			continue;
+		ft->rows[v] = plan_row_blank(ft->in->lids->top);
+		fattree_fill(ft, (uint32_t)v, plan_row_entries(ft->rows[v]), &r->work[thread]);
+	}
 }
 
-static void
-refill_row(struct fattree *ft, uint32_t v, struct plan_row *old, struct fattree_work *work)
+/* What changed at those above that choices look at. */
+static uint64_t
+changed_above(const struct repair *r, uint32_t v)
 {
-	struct plan_row *row = plan_row_blank(ft->in->lids->top);
+	const struct tree *t = r->ft->t;
+	uint64_t near = 0;
 
-	fattree_fill(ft, v, plan_row_entries(row), work);
-	ft->rows[v] = plan_row_settle(row, old);
+	for (uint32_t g = t->first[v]; g < t->first[v + 1]; g++)
+		if (r->ft->s.rank[t->groups[g].to] < r->ft->s.rank[v])
+			near |= r->changed[t->groups[g].to];
+	return near;
 }
 
-/* Entries of homes whose costs changed nearby. */
-static void
-repair_row(const struct repair *r, uint32_t v, struct plan_row *old, uint8_t *concerned)
+/* Homes to which the ways from `v` changed, into `homes`; returns how many. */
+static uint32_t
+list_concerned(const struct repair *r, uint32_t v, uint8_t *concerned, uint32_t *homes)
 {
-	struct plan_row **row = &r->ft->rows[v];
+	uint32_t n = 0;
 
-	*row = plan_row_ref(old);
 	if (!find_concerned(r, v, concerned))
-		return;
+		return 0;
 	for (uint32_t i = 0; i < r->nhomes; i++)
 		if (concerned[i] && r->homes[i] != v && ways_changed(r, v, i))
-			repair_home(r, v, i, row);
-	*row = plan_row_settle(*row, old);
+			homes[n++] = r->homes[i];
+	return n;
+}
+
+/* What is broken at a vertex whose table is filled anew. */
+static void
+finish_refill(const struct repair *r, uint32_t v, struct plan_row *old)
+{
+	struct fattree *ft = r->ft;
+
+	fattree_spread_vertex(ft, v);
+	ft->rows[v] = plan_row_settle(ft->rows[v], old);
+	if (ft->rows[v] != old || !fattree_spill_equal(ft->spill[v], r->memo->spill[v]))
+		r->changed[v] = UINT64_MAX;
+}
+
+/* Entries of homes whose costs changed nearby, and what was chosen by things that changed. */
+static void
+repair_row(const struct repair *r, uint32_t v, struct plan_row *old, unsigned thread)
+{
+	struct fattree *ft = r->ft;
+	struct fattree_spill *spilt = r->memo->spill[v];
+	uint32_t *homes = &r->listed[(size_t)thread * r->nhomes];
+	uint64_t near = spilt ? changed_above(r, v) : 0;
+	uint32_t n = list_concerned(r, v, &r->concerned[(size_t)thread * r->nhomes], homes);
+
+	ft->rows[v] = plan_row_ref(old);
+	if (!n && !near) {
+		ft->spill[v] = fattree_spill_ref(spilt);
+		return;
+	}
+	r->changed[v] = fattree_spread_again(ft, v, spilt, homes, n, near);
+	ft->rows[v] = plan_row_settle(ft->rows[v], old);
 }
 
 static void
 repair_rows(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct repair *r = arg;
-	struct fattree *ft = r->ft;
 
 	for (size_t i = first; i < end; i++) {
-		uint32_t v = (uint32_t)i, sw = ft->s.sw[v];
-		struct plan_row *old;
+		uint32_t v = r->downwards[i], sw = r->ft->s.sw[v];
 
 		if (sw == FABRIC_NONE)
 			continue;
-		old = ft->in->previous->rows[sw];
 		if (r->refill[v])
-			refill_row(ft, v, old, &r->work[thread]);
+			finish_refill(r, v, r->ft->in->previous->rows[sw]);
 		else
-			repair_row(r, v, old, &r->concerned[(size_t)thread * r->nhomes]);
+			repair_row(r, v, r->ft->in->previous->rows[sw], thread);
 	}
 }
 
@@ -278,13 +307,22 @@ static void
 repair_all(struct repair *r)
 {
 	struct fattree *ft = r->ft;
+	uint32_t *downwards, *first, nranks = fattree_ranked(ft, &downwards, &first);
 
 	fattree_digits_make(ft, r->refill);
 	r->work = fattree_work_new(ft);
 	r->concerned = mem_array(ft->threads, r->nhomes);
-	ft->rows = mem_array(ft->t->n, sizeof(struct plan_row *));
-	parallel_run(ft->threads, ft->t->n, 16, repair_rows, r);
+	r->listed = mem_array(ft->threads * (size_t)r->nhomes, sizeof(*r->listed));
+	r->changed = mem_array(ft->t->n, sizeof(*r->changed));
+	fattree_rows_new(ft);
+	parallel_run(ft->threads, ft->t->n, 16, refill_rows, r);
+	for (uint32_t i = 0; i < nranks; i++) {
+		r->downwards = &downwards[first[i]];
+		parallel_run(ft->threads, first[i + 1] - first[i], 16, repair_rows, r);
+	}
 	fattree_work_free(ft, r->work);
+	mem_free(downwards);
+	mem_free(first);
 }
 
 bool
@@ -292,7 +330,7 @@ fattree_repair(struct fattree *ft)
 {
 	const struct fattree_memo *memo = fattree_memo_of(ft->in);
 	struct fattree_changes changes;
-	struct repair r = { .ft = ft };
+	struct repair r = { .ft = ft, .memo = memo };
 	bool done = false;
 
 	if (fattree_memo_fits(ft->in, &changes)) {
@@ -319,6 +357,8 @@ fattree_repair(struct fattree *ft)
 	mem_free(r.homes);
 	mem_free(r.differs);
 	mem_free(r.concerned);
+	mem_free(r.listed);
+	mem_free(r.changed);
 	tree_costs_unref(r.live);
 	return done;
 }

@@ -13,6 +13,7 @@ routing_src := \
 	routing/fattree_note.c \
 	routing/fattree_repair.c \
 	routing/fattree_silent.c \
+	routing/fattree_spread.c \
 	routing/fattree_uneven.c \
 	routing/file.c \
 	routing/ladder.c \

@@ -143,6 +143,12 @@ struct tree_numbers {
 	uint32_t len;		/* how many */
 	uint32_t *first;	/* by home vertex, n + 1: where its runs start */
 	struct tree_run *runs;	/* all LIDs in use, by home */
+	uint32_t *homes;	/* all vertices: those that have seats of hosts, in topological
+				 * order, then the others */
+	uint32_t *ordinal;	/* by vertex: its place there */
+	uint32_t nseated;	/* how many have seats */
+	uint32_t *span;		/* by vertex: seated homes from the first below it to the last */
+	uint32_t *turn;		/* by vertex: such spans before its own */
 	uint32_t nhosts;	/* ports of hosts that have a LID */
 	uint32_t nleaves;	/* vertices that have such */
 };

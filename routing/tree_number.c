@@ -352,6 +352,69 @@ count_hosts(struct numbering *nb)
 	mem_free(leaf);
 }
 
+/* List homes: those of hosts first. Seats that are lost count, so that nobody's place changes. */
+static void
+order_homes(struct numbering *nb)
+{
+	const struct tree *t = nb->t;
+	struct tree_numbers *n = nb->n;
+	uint32_t *by_place = mem_array(t->n, sizeof(*by_place)), len = 0;
+	uint8_t *seated = mem_array(t->n, 1);
+
+	for (uint32_t i = 0; i < nb->first[CLASSES]; i++)
+		seated[nb->seats[i].home] = 1;
+	for (uint32_t v = 0; v < t->n; v++)
+		by_place[t->place[v]] = v;
+	n->homes = mem_array(t->n, sizeof(*n->homes));
+	n->ordinal = mem_array(t->n, sizeof(*n->ordinal));
+	for (unsigned round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < t->n; i++) {
+			uint32_t v = by_place[i];
+
+			if (!seated[v] != (round == 1))
+				continue;
+			n->ordinal[v] = len;
+			n->homes[len++] = v;
+			n->nseated += seated[v];
+		}
+	mem_free(seated);
+	mem_free(by_place);
+}
+
+/* From the lowest level up: the first and the last home of hosts below each vertex. */
+static void
+find_spans(struct numbering *nb)
+{
+	const struct tree *t = nb->t;
+	struct tree_numbers *n = nb->n;
+	uint32_t *last = mem_array(t->n, sizeof(*last)), *first;
+
+	n->span = mem_array(t->n, sizeof(*n->span));
+	first = n->turn = mem_array(t->n, sizeof(*n->turn));
+	for (uint32_t v = 0; v < t->n; v++) {
+		bool seated = n->ordinal[v] < n->nseated;
+
+		first[v] = seated ? n->ordinal[v] : NONE;
+		last[v] = seated ? n->ordinal[v] : 0;
+	}
+	for (unsigned level = t->levels; level-- > 0;)
+		for (uint32_t v = 0; v < t->n; v++)
+			for (uint32_t g = t->first[v]; t->level[v] == level && g < t->first[v + 1];
+			     g++) {
+				uint32_t to = t->groups[g].to;
+
+				if (!t->groups[g].above)
+					continue;
+				first[to] = first[v] < first[to] ? first[v] : first[to];
+				last[to] = last[v] > last[to] ? last[v] : last[to];
+			}
+	for (uint32_t v = 0; v < t->n; v++) {
+		n->span[v] = first[v] == NONE ? 1 : last[v] - first[v] + 1;
+		n->turn[v] = first[v] == NONE ? 0 : first[v] / n->span[v];
+	}
+	mem_free(last);
+}
+
 struct tree_numbers *
 tree_numbers_new(const struct tree *t, const struct tree_state *s, const struct engine_input *in)
 {
@@ -372,6 +435,8 @@ tree_numbers_new(const struct tree *t, const struct tree_state *s, const struct 
 	number_switches(&nb);
 	find_runs(&nb);
 	count_hosts(&nb);
+	order_homes(&nb);
+	find_spans(&nb);
 	mem_free(nb.seats);
 	mem_free(nb.component);
 	return n;
@@ -393,5 +458,9 @@ tree_numbers_unref(struct tree_numbers *n)
 	mem_free(n->order);
 	mem_free(n->first);
 	mem_free(n->runs);
+	mem_free(n->homes);
+	mem_free(n->ordinal);
+	mem_free(n->span);
+	mem_free(n->turn);
 	mem_free(n);
 }

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "routing/check.h"
 #include "routing/engine.h"
+#include "routing/quality.h"
 #include "tests/unit/tree_fault.h"
 
 /*
@@ -478,6 +479,84 @@ test_top(void **state)
 	fabric_unref(f);
 }
 
+/* The heaviest load that any shift lays on a cable. */
+static uint32_t
+worst_shift(const struct plan *p)
+{
+	struct check_input in = {
+		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .ranks = p->ranks,
+		.threads = 2,
+	};
+	struct quality_report q;
+
+	quality_measure(&in, 1, 0, 0, &q);
+	return q.shift_max;
+}
+
+/* Lose the first cables from a switch to such that stand above it. */
+static void
+lose_above(struct tree_fault *t, const struct plan *p, uint32_t sw, unsigned cables)
+{
+	const struct fabric *f = t->whole;
+
+	for (uint32_t k = f->edge_first[sw]; cables && k < f->edge_first[sw + 1]; k++)
+		if (p->ranks[f->edges[k].to] < p->ranks[sw]) {
+			fault_cable(t, fabric_switch_node(f, sw)->first_port + f->edges[k].out,
+				    true);
+			cables--;
+		}
+}
+
+/* In a tree of full bandwidth a leaf of 6 hosts that has lost two of its cables sends 6 flows over
+ * 4: in some shift a cable carries 2. No shift needs more, for what is lost of one leaf, of a
+ * switch above it, or of both and of a leaf beside it. */
+static void
+test_shifts(void **state)
+{
+	static const struct {
+		unsigned leaf;		/* cables that the leaf loses */
+		unsigned above;		/* that a switch above it does */
+		unsigned beside;	/* that a leaf beside it does */
+	} cases[] = {
+		{ 1, 0, 0 }, { 2, 0, 0 }, { 0, 1, 0 }, { 0, 2, 0 }, { 1, 1, 0 }, { 1, 0, 1 },
+		{ 2, 1, 1 },
+	};
+	struct fabric *f = help_generate("ft3 12", true, 3);
+	struct plan_lids *lids = help_lids(f, 0);
+	uint32_t leaf, above, beside;
+	struct tree_fault t;
+	struct plan *whole;
+
+	(void)state;
+	fault_init(&t, f);
+	whole = route(&t, lids, NULL, false);
+	assert_int_equal(worst_shift(whole), 1);
+	leaf = f->nodes[f->ports[find_leaf_cable(whole)].node].sw;
+	above = neighbour(whole, leaf, false);
+	beside = neighbour(whole, above, true);
+	if (beside == leaf)
+		beside = f->edges[f->edge_first[above]].to;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct plan *p, *again;
+
+		memset(t.out, 0, f->nports * sizeof(*t.out));
+		lose_above(&t, whole, leaf, cases[i].leaf);
+		p = route(&t, lids, whole, false);
+		assert_int_equal(worst_shift(p), cases[i].leaf ? 2 : 1);
+		lose_above(&t, whole, above, cases[i].above);
+		lose_above(&t, whole, beside, cases[i].beside);
+		again = route(&t, lids, p, false);
+		assert_int_equal(worst_shift(again), 2);
+		assert_anew(&t, lids, again, "ft3 12", (unsigned)i);
+		plan_unref(p);
+		plan_unref(again);
+	}
+	plan_unref(whole);
+	fault_free(&t);
+	plan_lids_unref(lids);
+	fabric_unref(f);
+}
+
 /* Tables for what is left, when asked for: they stay until nothing is lost. */
 static void
 test_full(void **state)
@@ -522,7 +601,8 @@ main(void)
 		cmocka_unit_test(test_cables),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_top), cmocka_unit_test(test_one_cable),
-		cmocka_unit_test(test_full), cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_full), cmocka_unit_test(test_shifts),
+		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_sequences),
 	};
 
