@@ -11,7 +11,8 @@
  * Any bytes as a request to the subnet administrator of a small subnet: two hosts, of LIDs 2 and 3
  * (LMC 1) and 4, on a switch of LID 6 whose table has no entry for itself. The first byte says
  * whether there is a plan, whether the class version is put right, whether the message is as long
- * as the input, and whether it comes from the first host or from nobody; the rest is the message.
+ * as the input, whether it comes from the first host or from nobody, whether there is a proof that
+ * all hosts reach each other, and whether P_Key tables are known; the rest is the message.
  * Each request is answered once or dropped once; what is answered has the request's TID, no key,
  * and whole records.
  */
@@ -66,6 +67,17 @@ lend_port(void *arg, uint64_t guid, unsigned port)
 {
 	(void)guid;
 	return port == 2 ? NULL : &((const struct fuzz *)arg)->port;
+}
+
+static const uint16_t *
+lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned *len)
+{
+	static const uint16_t keys[][3] = { { 0xffff, 0, 0x8001 }, { 0x7fff, 0x0001, 0x8002 } };
+
+	(void)arg;
+	(void)port;
+	*len = 3;
+	return guid < 3 ? keys[guid - 1] : NULL;
 }
 
 static unsigned
@@ -157,6 +169,8 @@ try_request(const uint8_t *data, size_t size)
 	struct sa *sa;
 
 	make_subnet(&f);
+	f.plan->check.pairs = data[0] & 32 ? 2 : 0;
+	env.pkeys = data[0] & 64 ? lend_pkeys : NULL;
 	f.published = data[0] & 3;
 	f.lid = m.lid = data[0] & 16 ? 2 : 9;
 	memcpy(m.mad, data + 1, size - 1 < MAD_SIZE ? size - 1 : MAD_SIZE);
