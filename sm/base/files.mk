@@ -3,6 +3,7 @@ base_src := \
 	sm/base/clock.c \
 	sm/base/error.c \
 	sm/base/folder.c \
+	sm/base/intern.c \
 	sm/base/json.c \
 	sm/base/log.c \
 	sm/base/loop.c \
@@ -14,6 +15,6 @@ base_src := \
 	sm/base/parallel.c \
 	sm/base/table.c \
 	sm/base/text.c
-base_public := $(addprefix sm/base/,buf.h clock.h error.h folder.h frame.h json.h list.h log.h loop.h map.h \
-	mem.h parallel.h table.h text.h version.h)
+base_public := $(addprefix sm/base/,buf.h clock.h error.h folder.h frame.h intern.h json.h list.h log.h loop.h \
+	map.h mem.h parallel.h table.h text.h version.h)
 base_pkgs := libevent_core
