@@ -68,6 +68,7 @@ struct config_subnet {
 	unsigned max_smps_per_device;	/* 1..64 */
 	monotime timeout;		/* of one try */
 	unsigned retries;		/* further tries */
+	bool read_tables;		/* in the background, or only when somebody asks */
 	unsigned packet_life_time;	/* SwitchInfo.LifeTimeValue, 0..31; default 18 */
 	unsigned subnet_timeout;	/* 0..31; 18 */
 	unsigned max_rate;		/* 0: any; else the highest rate code told, less 1 */

@@ -278,6 +278,13 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_RESTART, .offset = IN_SUBNET(retries),
 		.help = "Further tries after the first.",
 	}, {
+		.name = "read_tables", .type = OPTION_BOOL, .initial = "true",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(read_tables),
+		.help = "Read what devices hold in tables that bring-up does not need (P_Keys of "
+			"switch ports, VL arbitration, SL to VL) when nothing else is to be done, "
+			"at most 20,000 requests a second. With false they are read only when "
+			"somebody has asked subnet administration for such a table.",
+	}, {
 		.name = "packet_life_time", .type = OPTION_NUMBER, .max = 31, .initial = "18",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(packet_life_time),
 		.help = "SwitchInfo LifeTimeValue: a packet is dropped after 4.096 us times 2 to "

@@ -53,6 +53,80 @@ lend_port(void *arg, uint64_t guid, unsigned port)
 	return &d->ports[port].info;
 }
 
+/* The port, if anything was ever read of it. */
+static struct live_port *
+find_port(const struct subnet *s, uint64_t guid, unsigned port)
+{
+	struct device *d = topo_find(&s->topo, guid);
+
+	if (!d || port > d->info.num_ports || !(d->ports[port].flags & LIVE_PORT_READ))
+		return NULL;
+	return &d->ports[port];
+}
+
+/* What is not known is read next; but a device that did not answer has its back-off. */
+static enum sa_held
+held(struct subnet *s, const struct live_port *p, enum tables_state state)
+{
+	if (state != TABLES_UNKNOWN)
+		return SA_HELD;
+	if (p->device->silent || p->device->tables.failures)
+		return SA_SILENT;
+	reader_want(s, p->device);
+	return SA_UNREAD;
+}
+
+static enum sa_held
+lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t keys[TABLES_KEYS])
+{
+	struct subnet *s = arg;
+	const struct live_port *p = find_port(s, guid, port);
+
+	if (!p || block >= tables_pkey_blocks(p))
+		return SA_HELD_NOT;
+	return held(s, p, tables_pkeys(&s->topo.tables, p, block, keys));
+}
+
+static enum sa_held
+lend_vlarb(void *arg, uint64_t guid, unsigned port, unsigned block, struct vlarb_entry entries[32])
+{
+	struct subnet *s = arg;
+	const struct live_port *p = find_port(s, guid, port);
+
+	return p ? held(s, p, tables_vlarb(&s->topo.tables, p, block, entries)) : SA_HELD_NOT;
+}
+
+static enum sa_held
+lend_sl2vl(void *arg, uint64_t guid, unsigned in, unsigned out, uint8_t vl[TABLES_SLS])
+{
+	struct subnet *s = arg;
+	const struct live_port *p = find_port(s, guid, out);
+
+	return p ? held(s, p, tables_sl2vl(&s->topo.tables, p, in, vl)) : SA_HELD_NOT;
+}
+
+static unsigned
+lend_mft_blocks(void *arg, uint64_t guid)
+{
+	const struct subnet *s = arg;
+	const struct device *d = topo_find(&s->topo, guid);
+
+	return d ? multicast_blocks(d) : 0;
+}
+
+static enum sa_held
+lend_mft(void *arg, uint64_t guid, unsigned block, unsigned position, uint16_t masks[32])
+{
+	const struct subnet *s = arg;
+	const struct device *d = topo_find(&s->topo, guid);
+
+	if (!d || !multicast_has(d, block, position))
+		return SA_HELD_NOT;
+	if (multicast_held(d, block, position, masks))
+		return SA_HELD;
+	return d->silent || d->mft.failed ? SA_SILENT : SA_UNREAD;
+}
+
 static unsigned
 lend_sms(void *arg, struct sa_sm list[SA_SMS_MAX])
 {
@@ -109,7 +183,9 @@ admin_new(struct subnet *s)
 {
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
-		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
+		.switch_info = lend_switch, .port_info = lend_port, .pkey_block = lend_pkeys,
+		.vlarb = lend_vlarb, .sl2vl = lend_sl2vl, .mft_blocks = lend_mft_blocks,
+		.mft = lend_mft, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
 		.groups_changed = lend_groups_changed, .guids_changed = lend_guids_changed,
 		.port_forgotten = lend_port_forgotten, .arg = s,

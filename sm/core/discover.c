@@ -12,6 +12,8 @@
 #include <string.h>
 #include "sm/base/mem.h"
 
+#define PKEY_BLOCKS 8u		/* of a port that a sweep waits for */
+
 /*
  * Reaching devices.
  */
@@ -38,6 +40,7 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 
 		d->silent = false;
 		d->lft_trusted = false;		/* who knows what happened to it meanwhile */
+		tables_forget_device(&s->topo.tables, d);
 		d->failures = 0;
 		w->changed = true;
 		subnet_event(s, EVENT_SILENT, LOG_L_NOTICE, d->guid, 0, "%s answers again",
@@ -318,13 +321,10 @@ port_down(struct subnet *s, struct live_port *p)
 static void
 port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
-	bool bounced = p->info.state == PORT_INIT && old->state > PORT_INIT;
 	bool due = s->sweep.kind == SWEEP_HEAVY ||
 		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT ||
 		   p->flags & LIVE_PORT_DUPLICATE;
 
-	if (bounced && p->pkey0)
-		p->pkey0 = 0;
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
 	if (p->info.state == PORT_INIT && old->state != PORT_INIT) {
@@ -337,6 +337,15 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) ||
 	    (p->peer && p->info.state == PORT_INIT))
 		sweep_probe(s, p);
+}
+
+/* The P_Keys of a host are written in the push that follows; of an unusually large table the rest
+ * is read in the background. */
+static void
+want_pkeys(struct live_port *p)
+{
+	if (p->number && tables_pkeys_missing(p, PKEY_BLOCKS) >= 0)
+		bits_set(&p->device->pkeys, p->number);
 }
 
 static void
@@ -360,8 +369,7 @@ end_port_read(struct subnet *s, struct live_port *p)
 		d->extended = false;
 	if (i->cap_mask & CAP_IS_SM && !own)
 		bits_set(&d->sminfo, p->number);
-	if (p->number && (!p->pkey0 || i->state == PORT_INIT))
-		bits_set(&d->pkeys, p->number);
+	want_pkeys(p);
 }
 
 static void
@@ -382,6 +390,9 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 		s->sweep.changed = true;	/* somebody else wrote to it */
 	p->flags |= LIVE_PORT_READ;
 	p->read_sweep = s->sweep.id;
+	/* What it holds is as after power-up, or will be. */
+	if (p->info.state == PORT_INIT && (n || d->info.node_type != NODE_SWITCH))
+		tables_forget(&s->topo.tables, p);
 	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);
 		s->sweep.changed |= push_end_port_off(s, p);
@@ -389,8 +400,10 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 	if (d->info.node_type == NODE_SWITCH && !n) {
 		d->wait_port0 = false;
 		/* It was reset, or somebody else has taken it in hand. */
-		if (p->info.lid != old.lid)
+		if (p->info.lid != old.lid) {
 			d->lft_trusted = false;
+			tables_forget(&s->topo.tables, p);
+		}
 		return;
 	}
 	if (p->info.state < PORT_INIT)
@@ -413,10 +426,19 @@ description_done(struct subnet *s, struct device *d, const struct transact_resul
 	memcpy(d->desc, desc, sizeof(desc));
 }
 
+/* A block of a host's P_Keys (NULL: refused), whose port and number the cookie tells. */
+static void
+pkeys_done(struct subnet *s, struct device *d, uint64_t cookie, const uint8_t *data)
+{
+	struct live_port *p = &d->ports[cookie & 0xff];
+
+	tables_saw_pkeys(&s->topo.tables, p, (unsigned)(cookie >> 8), data);
+	want_pkeys(p);
+}
+
 static void
 device_answer(struct subnet *s, struct device *d, const struct transact_result *res)
 {
-	uint16_t keys[32];
 	struct sminfo sm;
 
 	switch (res->attr_id) {
@@ -434,9 +456,7 @@ device_answer(struct subnet *s, struct device *d, const struct transact_result *
 		peers_saw(s, d, (unsigned)res->cookie, &sm);
 		break;
 	case ATTR_P_KEY_TABLE:
-		pkeys_decode(keys, res->data);
-		if (res->cookie <= d->info.num_ports)
-			push_saw_pkeys(&d->ports[res->cookie], keys);
+		pkeys_done(s, d, res->cookie, res->data);
 		break;
 	}
 }
@@ -459,6 +479,8 @@ device_refusal(struct subnet *s, struct device *d, const struct transact_result 
 		bits_set(&d->read, 0);
 	if (res->attr_id == ATTR_PORT_INFO && !(res->attr_mod & 0xff))
 		d->wait_port0 = false;
+	if (res->attr_id == ATTR_P_KEY_TABLE)
+		pkeys_done(s, d, res->cookie, NULL);
 	log_limited(&s->limit_device, LOG_L_WARNING, "%s answers %s (modifier 0x%x) with status "
 		    "0x%04x, %s", device_text(text, d, s->env.names),
 		    mad_attr_name(res->attr_id), res->attr_mod, res->mad_status,

@@ -19,11 +19,13 @@ core_src := \
 	sm/core/push.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
+	sm/core/reader.c \
 	sm/core/reroute.c \
 	sm/core/stages.c \
 	sm/core/status.c \
 	sm/core/subnet.c \
 	sm/core/sweep.c \
+	sm/core/tables.c \
 	sm/core/topo.c \
 	sm/core/trap.c \
 	sm/core/verdict.c

@@ -223,14 +223,14 @@ look_next(struct device *d, struct transact_request *r, unsigned *port)
 }
 
 static bool
-pkeys_next(struct device *d, struct transact_request *r, unsigned *port)
+pkeys_next(const struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
 {
-	uint16_t keys[32];
+	uint16_t keys[TABLES_KEYS];
 	int n = bits_pop(&d->pkey_set);
 
 	if (n < 0)
 		return false;
-	push_want_pkeys(&d->ports[n], keys);
+	push_want_pkeys(s, &d->ports[n], keys);
 	r->method = MAD_SET;
 	r->attr_id = ATTR_P_KEY_TABLE;
 	r->cookie = (uint64_t)n;
@@ -261,7 +261,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return push_table_next(s, d, r);
 	case PUSH_CONFIG:
 		return rows_next(s, d, r) ||
-		       pkeys_next(d, r, port) || config_next(s, d, r, port) ||
+		       pkeys_next(s, d, r, port) || config_next(s, d, r, port) ||
 		       reread_next(d, r, port);
 	case PUSH_ACTIVATE:
 		return activate_next(s, d, r, port) || reread_next(d, r, port);
@@ -475,17 +475,13 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 	case ATTR_SWITCH_INFO:
 		switch_info_set(s, d, res);
 		break;
-	case ATTR_P_KEY_TABLE: {
-		uint16_t keys[32];
-
+	case ATTR_P_KEY_TABLE:
 		p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
-		pkeys_decode(keys, res->data);
-		push_saw_pkeys(p, keys);
-		if (push_pkeys_differ(p))
+		tables_saw_pkeys(&s->topo.tables, p, 0, res->data);
+		if (push_pkeys_differ(s, p))
 			push_failure(s, d, "port %u keeps another P_Key at index 0 than was set",
 				p->number);
 		break;
-	}
 	}
 }
 
@@ -544,7 +540,7 @@ start_config(struct subnet *s, struct device *d)
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];
 
-		if (!is_switch && p->peer && push_pkeys_differ(p))
+		if (!is_switch && p->peer && push_pkeys_differ(s, p))
 			bits_set(&d->pkey_set, n);
 		/* What was refused a moment ago is not asked for again in this push. */
 		if (s->push.live && p->flags & LIVE_PORT_REFUSED && comes_first(s, p))

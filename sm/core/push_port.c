@@ -10,7 +10,6 @@
 #include "sm/core/subnet_i.h"
 
 #include <string.h>
-#include "sm/base/mem.h"
 
 #define PKEY_DEFAULT_FULL 0xffff
 #define FIELDS_ADDRESS (FIELD_PREFIX | FIELD_LID | FIELD_LMC | FIELD_SM_LID)
@@ -208,33 +207,24 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p)
 	       map_get(&s->forgotten, p->guid) != MAP_NONE;
 }
 
-void
-push_saw_pkeys(struct live_port *p, const uint16_t keys[32])
-{
-	p->pkey0 = keys[0] ? keys[0] : 1;
-	mem_free(p->pkeys);
-	p->pkeys = NULL;
-	if (keys[0] == PKEY_DEFAULT_FULL)
-		return;
-	p->pkeys = mem_array(32, sizeof(uint16_t));
-	memcpy(p->pkeys, keys, 32 * sizeof(uint16_t));
-}
-
 bool
-push_pkeys_differ(const struct live_port *p)
+push_pkeys_differ(const struct subnet *s, const struct live_port *p)
 {
-	return p->pkeys != NULL;
+	uint16_t keys[TABLES_KEYS];
+
+	return tables_pkeys(&s->topo.tables, p, 0, keys) == TABLES_HELD &&
+	       keys[0] != PKEY_DEFAULT_FULL;
 }
 
 void
-push_want_pkeys(const struct live_port *p, uint16_t keys[32])
+push_want_pkeys(const struct subnet *s, const struct live_port *p, uint16_t keys[TABLES_KEYS])
 {
-	memcpy(keys, p->pkeys, 32 * sizeof(uint16_t));
-	for (unsigned i = 1; i < 32; i++)
+	tables_pkeys(&s->topo.tables, p, 0, keys);
+	for (unsigned i = 1; i < TABLES_KEYS; i++)
 		if (keys[i] == PKEY_DEFAULT_FULL)
 			keys[i] = 0;
 	/* A key that sat at index 0 is in use there; it moves to a free place, not away. */
-	for (unsigned i = 1; keys[0] && i < 32; i++) {
+	for (unsigned i = 1; keys[0] && i < TABLES_KEYS; i++) {
 		if (keys[i])
 			continue;
 		keys[i] = keys[0];

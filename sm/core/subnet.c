@@ -60,6 +60,7 @@ void
 subnet_set_stage(struct subnet *s, enum subnet_stage stage)
 {
 	s->stage = stage;
+	reader_stage(s);
 	subnet_changed(s);
 }
 
@@ -125,12 +126,6 @@ subnet_address(struct subnet *s, struct device *d, unsigned port, struct transac
 	return true;
 }
 
-static struct agent *
-agent_of(struct transact_target *t)
-{
-	return list_entry(t, struct agent, target);
-}
-
 static bool
 on_next(void *arg, struct transact_target *t, struct transact_request *r)
 {
@@ -138,6 +133,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 
 	if (s->ending)
 		return false;
+	if (agent_of(t)->kind == AGENT_READER)
+		return reader_next(s, agent_of(t), r);
 	switch (s->stage) {
 	case SUBNET_SWEEP:
 		return sweep_next(s, agent_of(t), r);
@@ -169,8 +166,7 @@ on_route(void *arg, struct transact_target *t, uint8_t port, uint8_t path[SMP_MA
 
 	if (a->kind == AGENT_OWN)
 		return TRANSACT_KEEP;
-	d = probe ? list_entry(a, struct live_port, probe)->device :
-		    list_entry(a, struct device, agent);
+	d = agent_device(a);
 	if (topo_path_leads(&s->topo, d, path, *hops - probe))
 		return TRANSACT_KEEP;
 	if (!topo_mend_path(&s->topo, d, port))
@@ -210,6 +206,10 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 {
 	struct subnet *s = arg;
 
+	if (agent_of(t)->kind == AGENT_READER) {
+		reader_done(s, agent_of(t), res);
+		return;
+	}
 	switch (s->stage) {
 	case SUBNET_SWEEP:
 		sweep_done(s, agent_of(t), res);
@@ -651,6 +651,7 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->turn);
 	drop_snapshots(s);
 	s->stage = SUBNET_WAITING;
+	reader_stage(s);
 	planner_drop(s);
 	multicast_drop(s);
 	plan_stages_free(s->push.stages);
@@ -767,6 +768,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->stage = SUBNET_WAITING;
 	topo_init(&s->topo);
 	sweep_init(s);
+	reader_init(s);
 	lids_load(s);
 	office_load(s);
 	s->sa = admin_new(s);
@@ -816,6 +818,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->drain_timer);
 	loop_timer_free(s->turn);
 	loop_timer_free(s->proof.timer);
+	reader_free(s);
 	topo_free(&s->topo);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);

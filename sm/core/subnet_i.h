@@ -11,7 +11,8 @@
 /*
  * The inside of struct subnet, shared by the files of this folder: subnet.c (stages), sweep.c
  * (discovery), lids.c (addresses), planner.c (routing on a worker), push.c (programming),
- * peers.c (other subnet managers), guids.c (alias GUIDs), notice.c (what comes unasked).
+ * reader.c (tables in the background), peers.c (other subnet managers), guids.c (alias GUIDs),
+ * notice.c (what comes unasked).
  */
 
 /* Stage of the subnet; transitions are in subnet.c. */
@@ -284,6 +285,16 @@ struct babble {
 /* Value in subnet.dirty: of the device nothing but its description has changed. */
 #define DIRTY_DESCRIPTION 1
 
+/* Tables that are read in the background; see reader.c. */
+struct reader {
+	struct loop_timer *timer;	/* gives new credit; begins after a while */
+	struct list devices;		/* device_tables.active: that are being read */
+	uint32_t at;			/* place in topo.table where the next is looked for */
+	uint32_t credit;		/* requests that may be sent until the next tick */
+	bool asked;			/* somebody has asked for what is not known */
+	bool again;			/* some did not answer */
+};
+
 struct sa;
 
 struct subnet {
@@ -348,6 +359,7 @@ struct subnet {
 	struct guids guids;		/* alias GUIDs of ports */
 	struct traps traps;		/* who sends them */
 	struct babble babble;		/* who sends too many */
+	struct reader reader;		/* tables read in the background */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	monotime change_started;	/* the sweep or command that led to the present push */
@@ -609,14 +621,11 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p);
 /* Whether the port takes part: it is up and its far end can be programmed too. */
 bool
 push_port_counts(const struct live_port *p);
-/* The first P_Key block was read. */
-void
-push_saw_pkeys(struct live_port *p, const uint16_t keys[32]);
 /* The first P_Key block to write: the default partition at index 0, the rest as it was. */
 void
-push_want_pkeys(const struct live_port *p, uint16_t keys[32]);
+push_want_pkeys(const struct subnet *s, const struct live_port *p, uint16_t keys[TABLES_KEYS]);
 bool
-push_pkeys_differ(const struct live_port *p);
+push_pkeys_differ(const struct subnet *s, const struct live_port *p);
 /* Forget refusals: after a change of configuration. */
 void
 push_forget_stubborn(struct subnet *s);
@@ -689,6 +698,16 @@ multicast_idle(struct subnet *s);
 void
 multicast_drop(struct subnet *s);
 
+/* Blocks of its multicast table up to the last that has, or may have, an entry. */
+unsigned
+multicast_blocks(const struct device *d);
+/* Whether there is such a block, at this position, among what was ever written. */
+bool
+multicast_has(const struct device *d, unsigned block, unsigned position);
+/* What it has acknowledged of it; false: that is not known. */
+bool
+multicast_held(const struct device *d, unsigned block, unsigned position, uint16_t masks[32]);
+
 /* guids.c */
 void
 guids_init(struct subnet *s);
@@ -715,6 +734,22 @@ void
 guids_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 guids_idle(struct subnet *s);
+
+/* reader.c */
+void
+reader_init(struct subnet *s);
+void
+reader_free(struct subnet *s);
+/* Another stage has begun: it gives way, or goes on. */
+void
+reader_stage(struct subnet *s);
+/* What this device holds is asked for, and not known. */
+void
+reader_want(struct subnet *s, struct device *d);
+bool
+reader_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+reader_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 
 /* admin.c */
 /* The subnet administrator of a subnet; sa_free() ends it. */

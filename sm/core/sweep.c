@@ -283,6 +283,16 @@ ask(struct subnet *s, struct device *d, unsigned port, struct transact_request *
 	return true;
 }
 
+/* The next block of a host's P_Keys; its answer leads to the one after it. */
+static bool
+ask_pkeys(struct subnet *s, struct device *d, unsigned port, struct transact_request *r)
+{
+	int block = tables_pkeys_missing(&d->ports[port], UINT16_MAX);
+
+	r->cookie = port | (uint64_t)(block < 0 ? 0 : block) << 8;
+	return ask(s, d, port, r, MAD_GET, ATTR_P_KEY_TABLE, (uint32_t)(r->cookie >> 8));
+}
+
 /* A switch that is asked whether anything has changed, and nothing else. */
 static bool
 is_just_looked_at(const struct device *d)
@@ -349,8 +359,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_SM_INFO, 0);
 	}
 	if ((n = bits_pop(&d->pkeys)) >= 0) {
-		r->cookie = (uint64_t)n;
-		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_P_KEY_TABLE, 0);
+		return ask_pkeys(s, d, (unsigned)n, r);
 	}
 	return false;
 }

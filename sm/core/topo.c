@@ -19,18 +19,18 @@ topo_init(struct topo *t)
 	memset(t, 0, sizeof(*t));
 	list_init(&t->devices);
 	list_init(&t->claims);
+	tables_init(&t->tables);
 }
 
 static void
-device_free(struct device *d)
+device_free(struct topo *t, struct device *d)
 {
 	plan_row_unref(d->lft);
 	plan_row_unref(d->lft_read);
 	mft_free(&d->mft);
-	for (unsigned n = 0; n <= d->info.num_ports; n++) {
-		mem_free(d->ports[n].pkeys);
+	for (unsigned n = 0; n <= d->info.num_ports; n++)
 		mem_free(d->ports[n].guids);
-	}
+	tables_forget_device(&t->tables, d);
 	mem_free(d->ports);
 	mem_free(d);
 }
@@ -41,11 +41,12 @@ topo_free(struct topo *t)
 	struct topo_watch watch;
 
 	list_each(it, &t->devices)
-		device_free(list_entry(it, struct device, all));
+		device_free(t, list_entry(it, struct device, all));
 	map_free(&t->by_guid);
 	map_free(&t->by_port_guid);
 	map_free(&t->extended);
 	mem_free(t->table);
+	tables_free(&t->tables);
 	ghosts_free(&t->ghosts);
 	watch = t->watch;
 	topo_init(t);
@@ -77,6 +78,8 @@ static void
 device_cancel(struct device *d, struct transact *x)
 {
 	transact_cancel(x, &d->agent.target);
+	transact_cancel(x, &d->tables.agent.target);
+	list_remove(&d->tables.active);
 	for (unsigned n = 0; n <= d->info.num_ports; n++) {
 		transact_cancel(x, &d->ports[n].probe.target);
 		list_remove(&d->ports[n].wait);
@@ -126,6 +129,10 @@ topo_add(struct topo *t, const struct nodeinfo *info)
 	d->fabric_node = FABRIC_NONE;
 	d->agent.kind = AGENT_DEVICE;
 	transact_target_init(&d->agent.target);
+	d->tables.agent.kind = AGENT_READER;
+	transact_target_init(&d->tables.agent.target);
+	list_init(&d->tables.active);
+	d->tables.due = true;
 	d->ports = mem_array(info->num_ports + 1u, sizeof(*d->ports));
 	for (unsigned n = 0; n <= info->num_ports; n++) {
 		struct live_port *p = &d->ports[n];
@@ -216,7 +223,7 @@ topo_remove(struct topo *t, struct transact *x, struct device *d)
 	t->holes++;
 	if (t->own == d)
 		t->own = NULL;
-	device_free(d);
+	device_free(t, d);
 }
 
 void

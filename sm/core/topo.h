@@ -9,6 +9,7 @@
 #include "sm/conf/config.h"
 #include "sm/core/bits.h"
 #include "sm/core/ghosts.h"
+#include "sm/core/tables.h"
 #include "sm/fabric/fabric.h"
 #include "sm/fabric/plan.h"
 #include "sm/port/transact.h"
@@ -23,6 +24,7 @@ enum agent_kind {
 	AGENT_DEVICE,		/* asks and programs one device */
 	AGENT_PROBE,		/* asks who is at the far end of one port */
 	AGENT_OWN,		/* asks our own node who it is */
+	AGENT_READER,		/* reads tables of one device in the background */
 };
 
 /* What the transaction engine calls back for. */
@@ -80,8 +82,7 @@ struct live_port {
 	uint64_t *guids;		/* end port: GUIDInfo as acknowledged; NULL: never was */
 	uint32_t guids_known;		/* bit n: block n of it */
 	uint32_t guids_refused;		/* bit n: block n is not taken */
-	uint16_t *pkeys;		/* first P_Key block if index 0 must change; NULL */
-	uint16_t pkey0;			/* P_Key index 0 as read; 0 unknown */
+	struct port_tables tables;	/* P_Keys, VL arbitration, SL to VL */
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
 	uint8_t far_port;		/* port number that its last probe was answered with */
@@ -107,6 +108,18 @@ struct mft_shadow {
 	bool reset;		/* it was reset: what is not in `blocks` yet is empty */
 	bool unreadable;	/* it refuses to tell */
 	bool defaults_tried;	/* default ports for multicast were set to none once */
+};
+
+/* Reading of tables that are not known yet, when nothing else is to be done; see reader.c. */
+struct device_tables {
+	struct agent agent;	/* asks for them */
+	struct list active;	/* in reader.active, or nowhere */
+	monotime after;		/* it did not answer: not asked before this time */
+	uint32_t next;		/* where to look for what is not known */
+	uint8_t inflight;	/* requests under way */
+	uint8_t failures;	/* rounds in a row that it did not answer in */
+	bool due;		/* something may be unknown */
+	bool failed;		/* did not answer in this round */
 };
 
 struct device {
@@ -138,7 +151,7 @@ struct device {
 	bool wait_port0;		/* and this one: it tells of extended speeds */
 	bool dirty;			/* read its ports even if nothing says that they changed */
 	struct bits256 read;		/* ports whose PortInfo is wanted */
-	struct bits256 pkeys;		/* CA ports whose first P_Key block is wanted */
+	struct bits256 pkeys;		/* CA ports of which P_Key blocks are wanted */
 	struct bits256 sminfo;		/* ports whose SMInfo is wanted */
 	bool busy;			/* counted in its level's work */
 	bool answered;			/* something in this sweep */
@@ -168,6 +181,7 @@ struct device {
 	uint8_t guid_port;		/* the one at which this is */
 	uint8_t guid_block;		/* and the next block there */
 	bool guids_failed;		/* did not answer in this round */
+	struct device_tables tables;	/* reading of what its ports hold */
 	struct plan_row *lft_read;	/* row being read from the device; NULL */
 	struct bits256 config;		/* ports to compare and configure */
 	struct bits256 activate;	/* ports to bring to ACTIVE */
@@ -205,6 +219,7 @@ struct topo {
 	uint32_t walk_version;		/* path_version when all paths were made last */
 	struct device *own;		/* the subnet manager's node; NULL before it answered */
 	uint8_t own_port;		/* its port number there */
+	struct tables tables;		/* contents of tables that ports hold */
 	struct ghosts ghosts;		/* devices that are gone */
 	struct topo_watch watch;	/* told of changes */
 };
@@ -242,6 +257,26 @@ topo_unlink(struct topo *t, struct live_port *p);
 /* Cables that are lost are not remembered any longer. */
 void
 topo_forget_lost(struct topo *t);
+static inline struct agent *
+agent_of(struct transact_target *t)
+{
+	return list_entry(t, struct agent, target);
+}
+
+/* The device that an agent asks, or whose port it asks through; not for AGENT_OWN. */
+static inline struct device *
+agent_device(struct agent *a)
+{
+	switch (a->kind) {
+	case AGENT_PROBE:
+		return list_entry(a, struct live_port, probe)->device;
+	case AGENT_READER:
+		return list_entry(a, struct device, tables.agent);
+	default:
+		return list_entry(a, struct device, agent);
+	}
+}
+
 static inline struct live_port *
 live_peer(const struct live_port *p)
 {

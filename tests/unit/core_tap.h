@@ -74,6 +74,7 @@ tap_new(struct bed_sm *sm)
 	sm->arg = t;
 	sm->out = tap_out;
 	sm->in = tap_in;
+	sm->conf.read_tables = false;	/* of what is counted nothing waits for it */
 	return t;
 }
 

@@ -166,14 +166,14 @@ test_counts(void **state)
 	assert_int_equal(bed_count(b, MAD_GET, ATTR_SWITCH_INFO), 80);
 	/* One more: that this model has extended speeds is known when the first has said so. */
 	assert_int_equal(bed_count(b, MAD_GET, ATTR_PORT_INFO), 80 * 9 + 128 + 1);
-	assert_int_equal(bed_count(b, MAD_GET, ATTR_P_KEY_TABLE), 128);
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_P_KEY_TABLE), 2 * 128);
 	assert_int_equal(bed_count(b, MAD_GET, ATTR_LINEAR_FDB), 0);
 	assert_int_equal(bed_count(b, MAD_SET, ATTR_SWITCH_INFO), 80);
 	assert_int_equal(bed_count(b, MAD_SET, ATTR_P_KEY_TABLE), 0);
 	assert_int_equal(bed_count(b, MAD_SET, ATTR_LINEAR_FDB), 80 * 4);
 	sets = bed_count(b, MAD_SET, ATTR_PORT_INFO);
 	assert_int_equal(sets, 2 * 128 + 80 * (2 * 8 + 1));
-	assert_int_equal(model_sent(b->m), 385 + 208 + 80 + 849 + 128 + 80 + 320 + sets);
+	assert_int_equal(model_sent(b->m), 385 + 208 + 80 + 849 + 2 * 128 + 80 + 320 + sets);
 	bed_free(sm->bed);
 }
 

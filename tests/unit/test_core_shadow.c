@@ -29,6 +29,7 @@ live(const char *fabric, unsigned at_once, bool (*out)(struct bed_sm *, struct p
 
 	sm->out = out;
 	sm->arg = arg;
+	sm->conf.read_tables = false;	/* of which there are many, and which nothing waits for */
 	if (at_once)
 		sm->conf.max_smps_per_device = at_once;
 	bed_start(sm);
