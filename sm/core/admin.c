@@ -111,7 +111,7 @@ lend_mft_blocks(void *arg, uint64_t guid)
 	const struct subnet *s = arg;
 	const struct device *d = topo_find(&s->topo, guid);
 
-	return d ? multicast_blocks(d) : 0;
+	return d ? mft_blocks(d) : 0;
 }
 
 static enum sa_held
@@ -120,11 +120,11 @@ lend_mft(void *arg, uint64_t guid, unsigned block, unsigned position, uint16_t m
 	const struct subnet *s = arg;
 	const struct device *d = topo_find(&s->topo, guid);
 
-	if (!d || !multicast_has(d, block, position))
+	if (!d || !mft_has(d, block, position))
 		return SA_HELD_NOT;
-	if (multicast_held(d, block, position, masks))
+	if (mft_block(d, block, position, masks))
 		return SA_HELD;
-	return d->silent || d->mft.failed ? SA_SILENT : SA_UNREAD;
+	return d->silent || d->mft.failures || d->mft.unreadable ? SA_SILENT : SA_UNREAD;
 }
 
 static unsigned

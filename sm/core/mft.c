@@ -134,6 +134,31 @@ device_of(const struct subnet *s, const struct fabric *f, uint32_t sw)
 	return topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 }
 
+unsigned
+mft_blocks(const struct device *d)
+{
+	for (uint32_t at = d->mft.len; at-- > 0;)
+		if (d->mft.blocks[at] || (!d->mft.known[at] && in_force(d, at)))
+			return at / positions(d) + 1;
+	return 0;
+}
+
+bool
+mft_has(const struct device *d, unsigned block, unsigned position)
+{
+	return d->info.node_type == NODE_SWITCH && position < positions(d) &&
+	       block < d->mft.len / positions(d);
+}
+
+bool
+mft_block(const struct device *d, unsigned block, unsigned position, uint16_t masks[BLOCK])
+{
+	uint32_t at = block * positions(d) + position;
+
+	memcpy(masks, held(d, at), BLOCK * sizeof(*masks));
+	return d->mft.known[at];
+}
+
 /* The ports of one multicast LID at one switch. */
 static void
 gather(const struct device *d, uint32_t block, unsigned i, struct check_tree *t)

@@ -342,37 +342,6 @@ subnet_multicast(const struct subnet *s, unsigned from, struct multicast_row *ro
 	return true;
 }
 
-unsigned
-multicast_blocks(const struct device *d)
-{
-	for (uint32_t at = d->mft.len; at-- > 0;) {
-		const uint16_t *masks = d->mft.masks + (size_t)at * BLOCK;
-
-		for (unsigned i = 0; i < BLOCK; i++)
-			if (!d->mft.known[at] || masks[i])
-				return at / positions(d) + 1;
-	}
-	return 0;
-}
-
-bool
-multicast_has(const struct device *d, unsigned block, unsigned position)
-{
-	return d->info.node_type == NODE_SWITCH && position < positions(d) &&
-	       block < d->mft.len / positions(d);
-}
-
-bool
-multicast_held(const struct device *d, unsigned block, unsigned position, uint16_t masks[BLOCK])
-{
-	uint32_t at = block * positions(d) + position;
-
-	if (!d->mft.known[at])
-		return false;
-	memcpy(masks, d->mft.masks + (size_t)at * BLOCK, BLOCK * sizeof(*masks));
-	return true;
-}
-
 /* ---- Life ---- */
 
 void

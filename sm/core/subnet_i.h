@@ -698,15 +698,15 @@ multicast_idle(struct subnet *s);
 void
 multicast_drop(struct subnet *s);
 
-/* Blocks of its multicast table up to the last that has, or may have, an entry. */
+/* mft.c: blocks of a switch's table up to the last that has, or may have, an entry. */
 unsigned
-multicast_blocks(const struct device *d);
-/* Whether there is such a block, at this position, among what was ever written. */
+mft_blocks(const struct device *d);
+/* Whether there is such a block, at this position, among what was ever looked at. */
 bool
-multicast_has(const struct device *d, unsigned block, unsigned position);
-/* What it has acknowledged of it; false: that is not known. */
+mft_has(const struct device *d, unsigned block, unsigned position);
+/* What the switch holds there; false: that is not known. */
 bool
-multicast_held(const struct device *d, unsigned block, unsigned position, uint16_t masks[32]);
+mft_block(const struct device *d, unsigned block, unsigned position, uint16_t masks[32]);
 
 /* guids.c */
 void

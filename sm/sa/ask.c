@@ -60,6 +60,25 @@ sa_offer(struct sa_ask *a, const void *record)
 	return true;
 }
 
+bool
+sa_offer_held(struct sa_ask *a, enum sa_held held, unsigned lid_bit, const void *record)
+{
+	switch (held) {
+	case SA_HELD:
+		return sa_offer(a, record);
+	case SA_HELD_NOT:
+		return true;
+	case SA_SILENT:
+		if (!sa_asks(a, lid_bit))
+			return true;
+		break;
+	case SA_UNREAD:
+		break;
+	}
+	a->status = MAD_STATUS_BUSY;
+	return false;
+}
+
 void
 sa_reply(struct sa_ask *a, const void *record)
 {

@@ -64,7 +64,7 @@ struct sa_kind_ops {
 extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switch_ops, sa_lft_ops,
 	sa_sm_ops, sa_link_ops, sa_path_ops, sa_multipath_ops, sa_trace_ops,
 	sa_service_ops, sa_inform_info_ops, sa_inform_ops, sa_member_ops,
-	sa_guids_ops;
+	sa_guids_ops, sa_pkeys_ops, sa_sl2vl_ops, sa_vlarb_ops, sa_mft_ops;
 
 #define SA_PKEY_DEFAULT 0x7fff	/* without the membership bit */
 #define SA_PKEY_NUMBER 0x7fff	/* what two P_Keys must have in common */
@@ -159,6 +159,29 @@ sa_rate_max(const struct sa_ask *a);
 void
 sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 	     bool (*fn)(struct sa_ask *a, uint32_t port));
+
+/* Where to go on in what fn() above tells of this port: where it was paused, else 0. */
+static inline uint32_t
+sa_from(const struct sa_ask *a, uint32_t port)
+{
+	return (uint32_t)a->at == port ? (uint32_t)(a->at >> 32) : 0;
+}
+
+/* As sa_pause(), within fn(): true, and fn() returns false, to be called again. */
+static inline bool
+sa_pause_at(struct sa_ask *a, uint32_t port, uint32_t next)
+{
+	if (!sa_pause(a))
+		return false;
+	a->at = (uint64_t)next << 32 | port;
+	return true;
+}
+
+/* Offer what a device holds, if it is known. If not, there is no answer now but BUSY; of a device
+ * that does not answer only where it is asked for by component `lid_bit`, for else nobody would
+ * ever be told of the others. */
+bool
+sa_offer_held(struct sa_ask *a, enum sa_held held, unsigned lid_bit, const void *record);
 
 static inline const struct fabric_node *
 sa_node_of(const struct sa_ask *a, uint32_t port)

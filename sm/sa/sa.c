@@ -70,6 +70,7 @@ static const struct sa_kind_ops *const kinds[] = {
 	&sa_link_ops, &sa_path_ops, &sa_multipath_ops, &sa_trace_ops,
 	&sa_service_ops, &sa_inform_info_ops, &sa_inform_ops,
 	&sa_member_ops, &sa_guids_ops,
+	&sa_pkeys_ops, &sa_sl2vl_ops, &sa_vlarb_ops, &sa_mft_ops,
 };
 
 static bool

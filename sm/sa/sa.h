@@ -12,18 +12,22 @@
 
 /*
  * The subnet administrator (IBA volume 1, chapter 15) of one subnet: takes requests of class
- * SubnAdm and answers them from the published plan. So far it tells what is (ClassPortInfo
- * by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, LinearForwardingTableRecord, SMInfoRecord,
- * LinkRecord and PathRecord by Get and GetTable; MultiPathRecord by GetMulti; TraceRecord by
- * GetTraceTable) and keeps what clients leave: ServiceRecord,
- * MCMemberRecord and GUIDInfoRecord by Get, GetTable, Set and Delete; InformInfo by Set and
- * InformInfoRecord by Get and GetTable, with Reports of events to those who subscribed. All else
- * that can be asked is answered with MAD_STATUS_BAD_ATTR (0x000c).
+ * SubnAdm and answers them from the published plan, and from what devices hold. So far it tells
+ * what is (ClassPortInfo by Get; NodeRecord, PortInfoRecord, SwitchInfoRecord, SMInfoRecord,
+ * LinkRecord, PathRecord, LinearForwardingTableRecord, MulticastForwardingTableRecord,
+ * P_KeyTableRecord, SLtoVLMappingTableRecord and VLArbitrationTableRecord by Get and GetTable;
+ * MultiPathRecord by GetMulti; TraceRecord by GetTraceTable) and keeps what clients leave:
+ * ServiceRecord, MCMemberRecord and GUIDInfoRecord by Get, GetTable, Set and Delete; InformInfo by
+ * Set and InformInfoRecord by Get and GetTable, with Reports of events to those who subscribed. All
+ * else that can be asked, RandomForwardingTableRecord among it, is answered with
+ * MAD_STATUS_BAD_ATTR (0x000c).
  *
  * - No published plan yet: MAD_STATUS_BUSY. What is published stays what is answered from while a
- *   sweep or a routing runs.
+ *   sweep or a routing runs. The same status where a table of a device is not read yet; devices
+ *   that do not answer are left out of a table that is not asked for by their LID.
  * - An SM_Key that is neither 0 nor ours: no answer. With ours the request is trusted: it is told
- *   the M_Keys of ports and the ServiceKeys, and may change what others left.
+ *   the M_Keys of ports and the ServiceKeys, and may change what others left. P_KeyTableRecords are
+ *   for trusted requests only: SA_STATUS_INVALID.
  * - What clients leave is in the store before that is confirmed, and is read back by sa_new(). How
  *   much a port may leave is bounded (SA_STATUS_NO_RESOURCES).
  * - A component mask compares as sa_query_fits() does. A LID finds its port by any of the LIDs that
@@ -57,6 +61,15 @@
 struct sa;
 struct sa_groups;
 
+/* What is known of a table of a device. */
+enum sa_held {
+	SA_HELD,		/* as last read or acknowledged */
+	SA_HELD_NOT,		/* the device, port, or block is not there */
+	SA_UNREAD,		/* not read yet; it will be */
+	SA_SILENT,		/* not read, for the device does not answer */
+};
+#define SA_PKEY_BLOCKS 2048u	/* of a P_Key table at most, by its capability's 16 bits */
+
 /* What the owner lends. What the functions return is borrowed until the end of the request. */
 struct sa_env {
 	const struct plan *(*plan)(void *arg);	/* published; NULL: none yet */
@@ -68,6 +81,18 @@ struct sa_env {
 	/* The P_Key table of a port of a node, 0 in an empty place; NULL: not known. The function
 	 * may be NULL too: then no table is. */
 	const uint16_t *(*pkeys)(void *arg, uint64_t guid, unsigned port, unsigned *len);
+	/* Tables, by node GUID. A block of a port's P_Keys; one of its VL arbitration (1 to 4), 0
+	 * where the port has none; a map from SL to VL, of others than switches from port 0, and 0
+	 * where there is none; a block and position of a multicast table, which ends with the last
+	 * block that has an entry. */
+	enum sa_held (*pkey_block)(void *arg, uint64_t guid, unsigned port, unsigned block,
+				   uint16_t keys[32]);
+	enum sa_held (*vlarb)(void *arg, uint64_t guid, unsigned port, unsigned block,
+			      struct vlarb_entry entries[32]);
+	enum sa_held (*sl2vl)(void *arg, uint64_t guid, unsigned in, unsigned out, uint8_t vl[16]);
+	unsigned (*mft_blocks)(void *arg, uint64_t guid);
+	enum sa_held (*mft)(void *arg, uint64_t guid, unsigned block, unsigned position,
+			    uint16_t masks[32]);
 	/* Subnet managers that are known, ourselves first; at most SA_SMS_MAX. Their SM_Key is not
 	 * told to anybody. */
 	unsigned (*sms)(void *arg, struct sa_sm list[SA_SMS_MAX]);

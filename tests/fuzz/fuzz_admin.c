@@ -80,6 +80,51 @@ lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned *len)
 	return guid < 3 ? keys[guid - 1] : NULL;
 }
 
+/* Every state of a table, by what is asked for. */
+static enum sa_held
+lend_pkey_block(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t keys[32])
+{
+	(void)arg;
+	(void)guid;
+	memset(keys, 0xff, 32 * sizeof(*keys));
+	return block > 2 ? SA_HELD_NOT : (enum sa_held)((port + block) % 4);
+}
+
+static enum sa_held
+lend_vlarb(void *arg, uint64_t guid, unsigned port, unsigned block, struct vlarb_entry entries[32])
+{
+	(void)arg;
+	(void)port;
+	must(block >= 1 && block <= 4);
+	memset(entries, 0, 32 * sizeof(*entries));
+	return guid == 3 && block == 4 ? SA_SILENT : SA_HELD;
+}
+
+static enum sa_held
+lend_sl2vl(void *arg, uint64_t guid, unsigned in, unsigned out, uint8_t vl[16])
+{
+	(void)arg;
+	must(guid != 3 || (in < 3 && out < 3));
+	memset(vl, 15, 16);
+	return guid == 3 && in == 2 && out == 2 ? SA_UNREAD : SA_HELD;
+}
+
+static unsigned
+lend_mft_blocks(void *arg, uint64_t guid)
+{
+	(void)arg;
+	return guid == 3 ? 3 : 0;
+}
+
+static enum sa_held
+lend_mft(void *arg, uint64_t guid, unsigned block, unsigned position, uint16_t masks[32])
+{
+	(void)arg;
+	must(guid == 3 && block < 3 && position == 0);
+	memset(masks, 0, 32 * sizeof(*masks));
+	return block == 2 ? SA_SILENT : SA_HELD;
+}
+
 static unsigned
 lend_sms(void *arg, struct sa_sm list[SA_SMS_MAX])
 {
@@ -160,7 +205,9 @@ try_request(const uint8_t *data, size_t size)
 				    .subnet_timeout = 18 } };
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
-		.switch_info = lend_switch, .port_info = lend_port, .sms = lend_sms,
+		.switch_info = lend_switch, .port_info = lend_port, .pkey_block = lend_pkey_block,
+		.vlarb = lend_vlarb, .sl2vl = lend_sl2vl, .mft_blocks = lend_mft_blocks,
+		.mft = lend_mft, .sms = lend_sms,
 		.send = lend_send, .loop = loop, .store = store, .arg = &f,
 	};
 	struct port_mad m = { .qp = 1 };

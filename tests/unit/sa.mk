@@ -36,3 +36,6 @@ test_sa_multipath_extra := -lcmocka
 unit_tests += test_sa_way
 test_sa_way_libs := sa fabric port store conf text wire base
 test_sa_way_extra := -lcmocka
+unit_tests += test_sa_tables
+test_sa_tables_libs := $(core_bed_libs)
+test_sa_tables_extra := -lcmocka

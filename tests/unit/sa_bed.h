@@ -107,6 +107,18 @@ sa_bed_gid(const struct sa_bed *b, const char *name)
 	return (struct sa_gid){ b->sm->conf.prefix, sa_bed_guid(b, name) };
 }
 
+static inline uint32_t
+sa_bed_node_of(const struct sa_bed *b, uint16_t lid)
+{
+	const struct bed *bed = b->sm->bed;
+
+	for (uint32_t n = 0; n < bed->net->nnodes; n++)
+		if (model_portinfo(bed->m, n, bed->net->nodes[n].type != IBNET_SWITCH)->lid == lid)
+			return n;
+	fail_msg("nobody has LID %u", lid);
+	return IBNET_NONE;
+}
+
 /* Ask and wait for the answer; false if none comes within a second. */
 static inline bool
 sa_bed_ask(struct sa_bed *b, uint8_t method, const struct sa_type *t, const void *want,

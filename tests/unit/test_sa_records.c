@@ -26,18 +26,6 @@ teardown(void **state)
 	return 0;
 }
 
-static uint32_t
-node_of_lid(const struct sa_bed *b, uint16_t lid)
-{
-	const struct bed *bed = b->sm->bed;
-
-	for (uint32_t n = 0; n < bed->net->nnodes; n++)
-		if (model_portinfo(bed->m, n, bed->net->nodes[n].type != IBNET_SWITCH)->lid == lid)
-			return n;
-	fail_msg("nobody has LID %u", lid);
-	return IBNET_NONE;
-}
-
 static void
 test_class(void **state)
 {
@@ -64,7 +52,7 @@ test_nodes(void **state)
 		uint32_t n;
 
 		sa_bed_record(b, &sa_node_type, i, &r);
-		n = node_of_lid(b, r.lid);
+		n = sa_bed_node_of(b, r.lid);
 		assert_int_equal(r.info.node_guid, bed->net->nodes[n].guid);
 		assert_string_equal(r.description, bed->net->nodes[n].name);
 		assert_int_equal(r.info.port_guid, model_port_guid(bed->m, n,
@@ -92,7 +80,7 @@ test_ports(void **state)
 		const struct portinfo *p;
 
 		sa_bed_record(b, &sa_port_type, i, &r);
-		p = model_portinfo(bed->m, node_of_lid(b, r.lid), r.number);
+		p = model_portinfo(bed->m, sa_bed_node_of(b, r.lid), r.number);
 		assert_int_equal(r.info.lid, p->lid);
 		assert_int_equal(r.info.width_active, p->width_active);
 		assert_int_equal(r.info.mtu_cap, p->mtu_cap);
@@ -106,7 +94,7 @@ test_ports(void **state)
 	b->mod = 0x80000000;
 	assert_int_equal(sa_bed_table(b, &sa_port_type, &r, SA_BIT(SA_PORT_CAP_MASK)), 1);
 	sa_bed_record(b, &sa_port_type, 0, &r);
-	assert_int_equal(node_of_lid(b, r.lid), b->sm->node);
+	assert_int_equal(sa_bed_node_of(b, r.lid), b->sm->node);
 	r.info.cap_mask = CAP_IS_SM;
 	b->mod = 0;
 	assert_int_equal(sa_bed_table(b, &sa_port_type, &r, SA_BIT(SA_PORT_CAP_MASK)), 0);
@@ -122,7 +110,7 @@ test_switches(void **state)
 	for (unsigned i = 0; i < 20; i++) {
 		sa_bed_record(b, &sa_switch_type, i, &r);
 		assert_int_equal(r.info.linear_fdb_top, 36);
-		assert_int_equal(b->sm->bed->net->nodes[node_of_lid(b, r.lid)].type,
+		assert_int_equal(b->sm->bed->net->nodes[sa_bed_node_of(b, r.lid)].type,
 				 IBNET_SWITCH);
 	}
 	r.lid = sa_bed_lid(b, "H1_0_0", 1);
@@ -142,7 +130,7 @@ test_tables(void **state)
 		sa_bed_record(b, &sa_lft_type, i, &r);
 		for (uint16_t lid = 0; lid < LFT_BLOCK_LEN; lid++)
 			assert_int_equal(r.ports[lid], model_lft(b->sm->bed->m,
-								 node_of_lid(b, r.lid), lid));
+								 sa_bed_node_of(b, r.lid), lid));
 	}
 	assert_int_equal(sa_bed_get(b, &sa_lft_type, &r, SA_BIT(SA_LFT_LID), &r), 0);
 }
