@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/ask.h"
 
+#include <string.h>
 #include "sm/sa/alias.h"
 #include "sm/wire/sa_rate.h"
 
@@ -108,67 +109,78 @@ sa_port_by_guid(const struct sa_ask *a, uint64_t guid)
 
 /* ---- Partitions ---- */
 
-struct pkeys {
-	const uint16_t *key;	/* what a port holds, 0: an empty place */
-	unsigned len;		/* places */
-};
+#define KEYS 32		/* of a block */
 
-static struct pkeys
-pkeys_of(const struct sa_ask *a, uint32_t port)
+/* A block of the port's table; false behind its end. A table that is not known, or has nothing, is
+ * that of a full member of the default partition. */
+static bool
+read_pkeys(const struct sa_ask *a, uint32_t port, unsigned block, uint16_t keys[KEYS])
 {
-	static const uint16_t fallback[] = { SA_PKEY_FULL | SA_PKEY_DEFAULT };
-	struct pkeys k = { 0 };
-
-	if (a->env->pkeys)
-		k.key = a->env->pkeys(a->env->arg, sa_node_of(a, port)->guid,
-				      a->f->ports[port].number, &k.len);
-	return k.key ? k : (struct pkeys){ fallback, 1 };
+	if (block >= SA_PKEY_BLOCKS)
+		return false;
+	if (a->env->pkey_block && a->env->pkey_block(a->env->arg, sa_node_of(a, port)->guid,
+						     a->f->ports[port].number, block,
+						     keys) == SA_HELD)
+		return true;
+	memset(keys, 0, KEYS * sizeof(keys[0]));
+	keys[0] = SA_PKEY_FULL | SA_PKEY_DEFAULT;
+	return block == 0;
 }
 
 /* The P_Key as the table has it, 0 if it does not; the one of a full member if it has both. */
 static uint16_t
-find_pkey(const struct pkeys *k, uint16_t pkey)
+find_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey)
 {
-	uint16_t found = 0;
+	uint16_t keys[KEYS], found = 0;
 
-	for (unsigned i = 0; i < k->len; i++)
-		if (!((k->key[i] ^ pkey) & SA_PKEY_NUMBER) && k->key[i] & SA_PKEY_NUMBER)
-			found |= k->key[i];
+	if (!(pkey & SA_PKEY_NUMBER))
+		return 0;
+	for (unsigned block = 0; !(found & SA_PKEY_FULL) && read_pkeys(a, port, block, keys);
+	     block++)
+		for (unsigned i = 0; i < KEYS; i++)
+			if (!((keys[i] ^ pkey) & SA_PKEY_NUMBER))
+				found |= keys[i];
 	return found;
 }
 
 bool
 sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey)
 {
-	struct pkeys k;
+	return port != FABRIC_NONE && find_pkey(a, port, pkey) != 0;
+}
 
-	if (port == FABRIC_NONE)
-		return false;
-	k = pkeys_of(a, port);
-	return find_pkey(&k, pkey) != 0;
+/* May `from`, which holds it so, talk to `to` by it? */
+static bool
+may_talk(const struct sa_ask *a, uint32_t to, uint16_t held)
+{
+	uint16_t theirs = held ? find_pkey(a, to, held) : 0;
+
+	return theirs && (held | theirs) & SA_PKEY_FULL;
 }
 
 uint16_t
 sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t wanted)
 {
-	struct pkeys f = pkeys_of(a, from), t = pkeys_of(a, to);
+	uint16_t keys[KEYS];
 
-	for (unsigned i = 0; i < f.len; i++) {
-		uint16_t mine = f.key[i] & SA_PKEY_NUMBER ? find_pkey(&f, f.key[i]) : 0;
-		uint16_t theirs = mine ? find_pkey(&t, mine) : 0;
+	if (wanted)
+		return may_talk(a, to, find_pkey(a, from, wanted)) ? wanted : 0;
+	for (unsigned block = 0; read_pkeys(a, from, block, keys); block++)
+		for (unsigned i = 0; i < KEYS; i++) {
+			uint16_t key = keys[i];
 
-		if (wanted && (mine ^ wanted) & SA_PKEY_NUMBER)
-			continue;
-		if (theirs && (mine | theirs) & SA_PKEY_FULL)
-			return wanted ? wanted : mine;
-	}
+			if (!(key & SA_PKEY_FULL))
+				key = find_pkey(a, from, key);
+			if (may_talk(a, to, key))
+				return key;
+		}
 	return 0;
 }
 
 bool
 sa_may_know(const struct sa_ask *a, uint32_t port)
 {
-	uint32_t asker = a->trusted || !a->env->pkeys ? port : sa_asker(a);
+	uint32_t asker = a->trusted || !a->env->pkey_block ? port : sa_asker(a);
 
 	return asker == port ||
 		(asker != FABRIC_NONE && sa_common_pkey(a, asker, port, 0) != 0);

@@ -97,7 +97,7 @@ tell_group(struct paths *p, const struct sa_group *group)
 	}
 	if (!is_asked_for(p, g) ||
 	    (sa_asks(a, SA_PATH_HOP_LIMIT) && w->hop_limit != r.hop_limit) ||
-	    (a->env->pkeys && !a->trusted && !sa_has_pkey(a, sa_asker(a), g->pkey)))
+	    (a->env->pkey_block && !a->trusted && !sa_has_pkey(a, sa_asker(a), g->pkey)))
 		return;
 	if (sa_asks(a, SA_PATH_SERVICE_ID_LSB))
 		r.service_id = w->service_id;

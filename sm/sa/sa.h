@@ -78,9 +78,6 @@ struct sa_env {
 	const struct nodeinfo *(*node_info)(void *arg, uint64_t guid);
 	const struct switchinfo *(*switch_info)(void *arg, uint64_t guid);
 	const struct portinfo *(*port_info)(void *arg, uint64_t guid, unsigned port);
-	/* The P_Key table of a port of a node, 0 in an empty place; NULL: not known. The function
-	 * may be NULL too: then no table is. */
-	const uint16_t *(*pkeys)(void *arg, uint64_t guid, unsigned port, unsigned *len);
 	/* Tables, by node GUID. A block of a port's P_Keys; one of its VL arbitration (1 to 4), 0
 	 * where the port has none; a map from SL to VL, of others than switches from port 0, and 0
 	 * where there is none; a block and position of a multicast table, which ends with the last

@@ -272,10 +272,17 @@ echo(const struct sa_ways *w, struct sa_path *r)
 static bool
 choose_partition(const struct sa_ways *w, uint32_t src, uint32_t dst, struct sa_path *r)
 {
-	if (!sa_may_know(w->a, src) || !sa_may_know(w->a, dst))
+	uint16_t wanted = sa_ways_ask(w, SA_PATH_PKEY) ? w->want->pkey : 0;
+	uint32_t asker = sa_asker(w->a);
+
+	if (sa_ways_ask(w, SA_PATH_PKEY) && !(wanted & SA_PKEY_NUMBER))
 		return false;
-	r->pkey = sa_common_pkey(w->a, src, dst, sa_ways_ask(w, SA_PATH_PKEY) ? w->want->pkey : 0);
-	if (!r->pkey || (sa_ways_ask(w, SA_PATH_PKEY) && !(w->want->pkey & SA_PKEY_NUMBER)))
+	r->pkey = sa_common_pkey(w->a, src, dst, wanted);
+	if (!r->pkey)
+		return false;
+	/* Whoever is at one end has something in common with the other. */
+	if (asker != src && asker != dst &&
+	    (!sa_may_know(w->a, src) || !sa_may_know(w->a, dst)))
 		return false;
 	if (sa_ways_ask(w, SA_PATH_RAW) && w->want->raw) {
 		r->raw = true;

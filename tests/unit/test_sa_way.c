@@ -58,14 +58,23 @@ lend_port(void *arg, uint64_t guid, unsigned port)
 	return port == 1 && guid <= HOSTS ? &b->info[guid] : NULL;
 }
 
-static const uint16_t *
-lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned *len)
+/* Tables of two blocks: the first key at the end of one, the others in the next. */
+static enum sa_held
+lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t keys[32])
 {
 	const struct bed *b = arg;
 
 	assert_int_equal(port, guid <= HOSTS);
-	*len = KEYS;
-	return b->keyless ? NULL : b->keys[guid];
+	if (b->keyless)
+		return SA_UNREAD;
+	if (block >= (guid <= HOSTS ? 2 : 1))
+		return SA_HELD_NOT;
+	memset(keys, 0, 32 * sizeof(keys[0]));
+	if (block == 0)
+		memcpy(keys + 31, b->keys[guid], sizeof(keys[0]));
+	else
+		memcpy(keys, b->keys[guid] + 1, (KEYS - 1) * sizeof(keys[0]));
+	return SA_HELD;
 }
 
 static int
@@ -138,7 +147,7 @@ setup(void **state)
 {
 	struct bed *b = calloc(1, sizeof(*b));
 	struct sa_env env = {
-		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port, .pkeys = lend_pkeys,
+		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port, .pkey_block = lend_pkeys,
 		.send = lend_send, .groups_changed = on_groups, .arg = b,
 	};
 
