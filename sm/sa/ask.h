@@ -135,7 +135,8 @@ sa_asker(const struct sa_ask *a);
 uint32_t
 sa_port_by_guid(const struct sa_ask *a, uint64_t guid);
 /* Is the end port in the partition, full member or limited? By the table that it holds; a port
- * whose table is not known, or has no place, is a full member of the default one and in no other. */
+ * whose table is not known, or has no place, is a full member of the default one and in no
+ * other. */
 bool
 sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey);
 /* A P_Key by which two end ports may talk, as `from` holds it: both have it and not both as limited

@@ -147,7 +147,8 @@ setup(void **state)
 {
 	struct bed *b = calloc(1, sizeof(*b));
 	struct sa_env env = {
-		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port, .pkey_block = lend_pkeys,
+		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port,
+		.pkey_block = lend_pkeys,
 		.send = lend_send, .groups_changed = on_groups, .arg = b,
 	};
 
