@@ -17,6 +17,9 @@ struct mtree {
 	const struct fabric *f;		/* borrowed */
 	uint16_t *rank;			/* by switch: 0 on top */
 	uint32_t *order;		/* switches from the top downwards */
+	uint32_t *first;		/* by switch: where its links that lead down begin */
+	uint32_t *down;			/* these: edge indices */
+	uint32_t *to;			/* and the switches behind them */
 	uint64_t *below;		/* by switch: members of the present 64 */
 	uint32_t *covered;		/* by switch: member switches below it */
 	uint32_t *dist;			/* by switch: links from the root, FAR */
@@ -106,6 +109,28 @@ make_order(struct mtree *t)
 	mem_free(keys);
 }
 
+/* Links that lead down, so that they are not looked for with each tree. */
+static void
+find_down(struct mtree *t)
+{
+	const struct fabric *f = t->f;
+	uint32_t n = 0;
+
+	t->first = mem_array(f->nswitches + 1, sizeof(*t->first));
+	t->down = mem_array(f->nedges + 1, sizeof(*t->down));
+	t->to = mem_array(f->nedges + 1, sizeof(*t->to));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		t->first[sw] = n;
+		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
+			if (!is_down(t, sw, f->edges[e].to))
+				continue;
+			t->down[n] = e;
+			t->to[n++] = f->edges[e].to;
+		}
+	}
+	t->first[f->nswitches] = n;
+}
+
 /* ---- The root ---- */
 
 static int
@@ -140,12 +165,11 @@ look_below(struct mtree *t, uint32_t first)
 	memset(t->below, 0, f->nswitches * sizeof(*t->below));
 	for (uint32_t i = first; i < t->nhosts && i < first + 64; i++)
 		t->below[t->hosts[i]] |= UINT64_C(1) << (i - first);
-	for (uint32_t i = f->nswitches; i-- > 0;) {
-		uint32_t sw = t->order[i];
+	for (uint32_t k = f->nswitches; k-- > 0;) {
+		uint32_t sw = t->order[k];
 
-		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++)
-			if (is_down(t, sw, f->edges[e].to))
-				t->below[sw] |= t->below[f->edges[e].to];
+		for (uint32_t i = t->first[sw]; i < t->first[sw + 1]; i++)
+			t->below[sw] |= t->below[t->to[i]];
 		t->covered[sw] += (uint32_t)__builtin_popcountll(t->below[sw]);
 	}
 }
@@ -206,18 +230,17 @@ spread(struct mtree *t, uint16_t mlid, uint32_t root)
 	while (head < tail) {
 		uint32_t a = t->queue[head++];
 
-		for (uint32_t e = f->edge_first[a]; e < f->edge_first[a + 1]; e++) {
-			uint32_t b = f->edges[e].to;
+		for (uint32_t i = t->first[a]; i < t->first[a + 1]; i++) {
+			uint32_t b = t->to[i];
 
-			if (!is_down(t, a, b))
-				continue;
 			if (t->dist[b] == FAR) {
 				t->dist[b] = t->dist[a] + 1;
 				t->queue[tail++] = b;
-			} else if (t->dist[b] != t->dist[a] + 1 || !is_nicer(t, mlid, a, e, b)) {
+			} else if (t->dist[b] != t->dist[a] + 1 ||
+				   !is_nicer(t, mlid, a, t->down[i], b)) {
 				continue;
 			}
-			t->parent[b] = e;
+			t->parent[b] = t->down[i];
 		}
 	}
 }
@@ -354,6 +377,7 @@ mtree_new(const struct fabric *f, const uint8_t *ranks)
 		if (t->rank[sw] == UINT16_MAX && !is_silent(t, sw))
 			rank_part(t, sw);
 	make_order(t);
+	find_down(t);
 	return t;
 }
 
@@ -364,6 +388,9 @@ mtree_free(struct mtree *t)
 		return;
 	mem_free(t->rank);
 	mem_free(t->order);
+	mem_free(t->first);
+	mem_free(t->down);
+	mem_free(t->to);
 	mem_free(t->below);
 	mem_free(t->covered);
 	mem_free(t->dist);
@@ -388,6 +415,19 @@ mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t)
 	}
 	set->trees[set->len] = *t;
 	set->mlids[set->len++] = mlid;
+}
+
+void
+mtree_set_join(struct mtree_set *set, const struct mtree_set *more)
+{
+	set->size = set->len + more->len;
+	set->trees = mem_realloc(set->trees, set->size + 1, sizeof(*set->trees));
+	set->mlids = mem_realloc(set->mlids, set->size + 1, sizeof(*set->mlids));
+	if (more->len) {
+		memcpy(set->trees + set->len, more->trees, more->len * sizeof(*set->trees));
+		memcpy(set->mlids + set->len, more->mlids, more->len * sizeof(*set->mlids));
+	}
+	set->len = set->size;
 }
 
 /* The entry of a switch for a MLID; NULL: none. */

@@ -42,6 +42,9 @@ mtree_add(struct mtree *t, uint16_t mlid, const struct mtree_member *members, ui
 	  struct mtree_set *set);
 void
 mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t);
+/* Add all of another. */
+void
+mtree_set_join(struct mtree_set *set, const struct mtree_set *more);
 /* Of entries sorted by switch, then MLID, that were read from switches: packets come in by the
  * ports that other entries of the MLID lead to, too. */
 void

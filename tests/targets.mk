@@ -97,6 +97,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
+	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
 	@$(BUILD)/bench_sa "ft3 16"
 	@$(BUILD)/bench_sa "ft3 32"

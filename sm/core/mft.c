@@ -311,14 +311,19 @@ others_wait(const struct subnet *s)
 }
 
 bool
+mft_fits(const struct subnet *s)
+{
+	return s->multicast.trees && s->multicast.trees->plan->lids == s->plan->lids;
+}
+
+bool
 multicast_write(struct subnet *s)
 {
 	if (s->role != ROLE_MASTER || s->ending || !s->plan || others_wait(s))
 		return false;
 	if (s->multicast.unread)
 		begin_round(s, MULTICAST_READ);
-	else if (s->multicast.unwritten && s->multicast.trees &&
-		 s->multicast.trees->plan->lids == s->plan->lids &&
+	else if (s->multicast.unwritten && mft_fits(s) &&
 		 loop_now(s->env.loop) >= s->multicast.not_before)
 		begin_round(s, MULTICAST_REMOVE);
 	else

@@ -18,7 +18,8 @@
 #include "sm/sa/sa.h"
 #include "sm/wire/sa_rate.h"
 
-#define COLLECT MSEC(10)	/* joins of so long are one change */
+#define QUIET MSEC(10)		/* joins that follow each other faster are one change, */
+#define COLLECT MSEC(100)	/* of so long at most */
 
 static void
 job_free(struct multicast_job *j)
@@ -30,6 +31,7 @@ job_free(struct multicast_job *j)
 	mem_free(j->members);
 	mtree_set_free(&j->set);
 	mtree_set_free(&j->held);
+	mtree_set_free(&j->pending);
 	mem_free(j->first);
 	mem_free(j->by_switch);
 	mem_free(j);
@@ -70,20 +72,23 @@ prove(const struct multicast_job *j, const struct mtree_set *set, struct plan_ch
 	return set->len ? check_union(&in, report) : 0;
 }
 
-/* Do the trees that are held go with the new ones? */
+/* The new trees, and whether those that are held go with them: then one proof does for both. */
 static void
-prove_mixture(struct multicast_job *j)
+prove_all(struct multicast_job *j)
 {
 	struct mtree_set both = { 0 };
 	struct plan_check report;
 
 	mtree_close(j->plan->fabric, &j->held);
-	for (uint32_t i = 0; i < j->held.len; i++)
-		mtree_set_add(&both, j->held.mlids[i], &j->held.trees[i]);
-	for (uint32_t i = 0; i < j->set.len; i++)
-		mtree_set_add(&both, j->set.mlids[i], &j->set.trees[i]);
-	j->mixes = !j->held.len || !prove(j, &both, &report);
+	mtree_set_join(&both, &j->set);
+	mtree_set_join(&both, &j->held);
+	mtree_set_join(&both, &j->pending);
+	j->mixes = !prove(j, &both, &report);
 	mtree_set_free(&both);
+	if (!j->mixes)
+		j->verdict = prove(j, &j->set, &j->report);
+	if (j->verdict)
+		mtree_set_free(&j->set);
 }
 
 /* One member that is left out, so that it can be named. */
@@ -122,11 +127,8 @@ run(void *arg)
 		j->left_out += left;
 	}
 	mtree_free(t);
-	j->verdict = prove(j, &j->set, &j->report);
-	if (j->verdict)
-		mtree_set_free(&j->set);
+	prove_all(j);
 	sort_entries(j);
-	prove_mixture(j);
 }
 
 /* ---- Jobs ---- */
@@ -186,6 +188,8 @@ job_new(struct subnet *s)
 	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
 		add_groups(j, groups, i);
 	mft_held(s, j->plan->fabric, &j->held);
+	if (s->multicast.unwritten && mft_fits(s))
+		mtree_set_join(&j->pending, &s->multicast.trees->set);
 	return j;
 }
 
@@ -254,7 +258,7 @@ done(void *arg)
 	job_free(s->multicast.trees);
 	s->multicast.trees = j;
 	if (s->multicast.due)
-		loop_timer_set(s->multicast.timer, COLLECT);
+		loop_timer_set(s->multicast.timer, QUIET);
 	mft_wanted(s);
 }
 
@@ -296,9 +300,14 @@ on_timer(void *subnet)
 void
 multicast_changed(struct subnet *s)
 {
+	monotime now = loop_now(s->env.loop);
+
+	if (!s->multicast.due)
+		s->multicast.due_since = now;
 	s->multicast.due = true;
-	if (!s->multicast.job && !loop_timer_pending(s->multicast.timer))
-		loop_timer_set(s->multicast.timer, COLLECT);
+	if (!s->multicast.job && (!loop_timer_pending(s->multicast.timer) ||
+				  now - s->multicast.due_since < COLLECT - QUIET))
+		loop_timer_set(s->multicast.timer, QUIET);
 }
 
 /* ---- What is told ---- */

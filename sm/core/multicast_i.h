@@ -25,6 +25,7 @@ struct multicast_job {
 	unsigned threads;		/* for the proof */
 	unsigned end;			/* above the highest MLID in use */
 	struct mtree_set held;		/* what switches held when the job began */
+	struct mtree_set pending;	/* what was being written to them then */
 	struct mtree_set set;		/* the trees */
 	uint32_t *first;		/* by switch: its entries in by_switch[] */
 	uint32_t *by_switch;		/* indices into the set, by switch, then MLID */
@@ -35,6 +36,9 @@ struct multicast_job {
 	struct plan_check report;	/* and what it found */
 };
 
+/* The trees are of the plan that runs: if not, others follow. */
+bool
+mft_fits(const struct subnet *s);
 /* The trees changed: they are to be written as soon as nothing else is to be done. */
 void
 mft_wanted(struct subnet *s);

@@ -234,7 +234,8 @@ struct multicast {
 	struct loop_timer *timer;	/* collects joins */
 	struct multicast_job *job;	/* at the worker; NULL */
 	struct multicast_job *trees;	/* what switches should hold; NULL: nothing yet */
-	bool due;			/* trees are to be made anew */
+	bool due;			/* trees are to be made anew, */
+	monotime due_since;		/* since then */
 	uint32_t left_out;		/* members that no tree reaches */
 	char left_name[100];		/* one of them, for people */
 	uint32_t crowded;		/* groups that share a MLID for want of others */

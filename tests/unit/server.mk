@@ -12,6 +12,9 @@ $(BUILD)/bench_window: $(BUILD)/obj/tests/bench/bench_window.o
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ -libumad
 # The client and the echo of tests/bench/sa.py.
+$(BUILD)/bench_join: $(BUILD)/obj/tests/bench/bench_join.o $(BUILD)/libwire.a $(BUILD)/libbase.a
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ -libumad
 $(BUILD)/bench_ask: $(BUILD)/obj/tests/bench/bench_ask.o
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ -libumad
