@@ -105,6 +105,7 @@ bench: deps
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
+	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@for c in mixed flood reroute; do \
 		BUILD=$(BUILD) LOAD_FABRIC=ft3-32 LOAD_SECONDS=20 python3 tests/e2e/daemon.py load_$$c \
 		|| exit 1; done

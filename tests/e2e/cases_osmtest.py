@@ -150,12 +150,23 @@ def test_osmtest_weftd_ibsim():
 
 
 def test_osmtest_weftd_validate():
-    """Every record by itself, what must be refused, the wrong SM_Key that must stay unanswered, and
-    services: from two hosts at once."""
+    """QoS tables, every record by itself, what must be refused, the wrong SM_Key that must stay
+    unanswered, and services: from two hosts at once."""
     with weftd_serving("ft3-4") as (lab, _):
         twice(lab, "c")
+        twice(lab, "q")
         twice(lab, "v", seconds=120)
         twice(lab, "a", seconds=150)
+
+
+def test_osmtest_weftd_soak():
+    """All of it on 208 nodes, where it takes minutes: `make soak` runs it."""
+    with weftd_serving("ft3-8") as (lab, _):
+        twice(lab, "c")
+        for flow in "qva":
+            twice(lab, flow, seconds=900)
+        for kind in "1234":
+            twice(lab, "f", "-s", kind, seconds=900)
 
 
 def test_osmtest_weftd_stress():
