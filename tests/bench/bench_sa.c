@@ -49,6 +49,18 @@ lend_port(void *arg, uint64_t guid, unsigned port)
 	return &info;
 }
 
+/* Tables of 128 places, of which one is taken. */
+static enum sa_held
+lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t keys[32])
+{
+	(void)arg;
+	(void)guid;
+	(void)port;
+	memset(keys, 0, 32 * sizeof(keys[0]));
+	keys[0] = block ? 0 : 0xffff;
+	return block < 4 ? SA_HELD : SA_HELD_NOT;
+}
+
 static int
 take_answer(void *arg, const struct port_mad *m)
 {
@@ -170,6 +182,7 @@ main(int argc, char **argv)
 	struct store *store = store_open_memory(loop);
 	struct fabric *f = help_generate(recipe, false, 1);
 	struct sa_env env = { .plan = lend_plan, .conf = lend_conf, .port_info = lend_port,
+			      .pkey_block = lend_pkeys,
 			      .send = take_answer, .loop = loop, .store = store, .arg = &b };
 
 	if (!f)
