@@ -151,14 +151,18 @@ offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j
 
 /* Whether the P_Key is a full or a limited member's says nothing of the group. */
 static bool
+is_partition(const struct sa_ask *a, const struct sa_member *want, const struct sa_group *g)
+{
+	return !sa_asks(a, SA_MEMBER_PKEY) || !((want->pkey ^ g->r.pkey) & SA_PKEY_DEFAULT);
+}
+
+static bool
 group_fits(const struct sa_ask *a, const struct sa_group *g)
 {
 	const struct sa_member *want = a->want;
 
 	return sa_match(a->type, want, &g->r, a->h.mask & SHARED) &&
-		limits_fit(a, want, &g->r) &&
-		(!sa_asks(a, SA_MEMBER_PKEY) ||
-		 (want->pkey & SA_PKEY_DEFAULT) == (g->r.pkey & SA_PKEY_DEFAULT));
+		limits_fit(a, want, &g->r) && is_partition(a, want, g);
 }
 
 /* From the last to the first, for one that leaves is replaced by the last: a->at counts those that
@@ -262,9 +266,10 @@ tell_outcome(struct sa_ask *a, const struct sa_member *shared, const struct sa_m
 
 /* ---- Creating ---- */
 
-/* A MGID that somebody chose: see 4.1.1 and o15-0.1.5. Those of IPoIB have a form of their own. */
+/* A MGID that somebody chose: see 4.1.1 and o15-0.1.5. Those of IPoIB have a form of their own,
+ * with the P_Key of their group in it (RFC 4391, 4). */
 static bool
-mgid_good(const struct sa_gid *mgid)
+mgid_good(const struct sa_gid *mgid, uint16_t pkey)
 {
 	unsigned first = (unsigned)(mgid->prefix >> 56), second = mgid->prefix >> 48 & 255;
 	unsigned signature = mgid->prefix >> 32 & 0xffff;
@@ -272,7 +277,7 @@ mgid_good(const struct sa_gid *mgid)
 	if (first != 0xff)
 		return false;
 	if (signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6)
-		return true;
+		return !((mgid->prefix >> 16 ^ pkey) & SA_PKEY_DEFAULT);
 	return !(second & 0xe0) &&
 		(signature != SIGNATURE_SA || (second & 15) != SCOPE_LINK_LOCAL);
 }
@@ -325,7 +330,7 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 		return SA_STATUS_INSUFFICIENT;
 	*r = *want;
 	if (want->mgid.prefix || want->mgid.guid) {
-		if (!mgid_good(&want->mgid))
+		if (!mgid_good(&want->mgid, want->pkey))
 			return SA_STATUS_INVALID;
 	} else if (!invent_mgid(a, want, &r->mgid)) {
 		return SA_STATUS_NO_RESOURCES;
@@ -385,9 +390,8 @@ suits(const struct sa_ask *a, const struct sa_member *want, const struct sa_grou
 	const struct fabric_port *p = &a->f->ports[port];
 	uint64_t mask = a->h.mask & SHARED & ~SA_BIT(SA_MEMBER_SCOPE);
 
-	if (sa_asks(a, SA_MEMBER_PKEY) && !((want->pkey ^ g->r.pkey) & 0x7fff))
-		mask &= ~SA_BIT(SA_MEMBER_PKEY);	/* membership is the port's own */
 	return sa_match(a->type, want, &g->r, mask) && limits_fit(a, want, &g->r) &&
+		is_partition(a, want, g) && sa_has_pkey(a, port, g->r.pkey) &&
 		sa_compare(SA_OF_MTU, p->mtu_cap, g->r.mtu) >= 0 &&
 		sa_compare(SA_OF_RATE, sa_port_rate(p), g->r.rate) >= 0;
 }

@@ -3,6 +3,9 @@
 """A program on a simulated host that does what no packaged tool does, by libibumad.
 
 usage: umad_client.py join MGID     become a full member of a multicast group, and stay
+       umad_client.py members ASK...   MCMemberRecords: "METHOD MASK RECORD", all in hexadecimal,
+                                   its own GID in place of a PortGID of 0; it says the status and
+                                   the record of each answer
        umad_client.py flood         send requests as fast as they are taken, and read no answer
        umad_client.py deaf N        send N requests that are answered, read nothing, and stay
        umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
@@ -126,6 +129,21 @@ def group(mgid):
             raise SystemExit("refused with status 0x%04x" % status)
 
 
+def members(*asks):
+    agent, sm_lid = Agent(CLASS_SA, 2), int(sysfs("sm_lid"), 16)
+    own = ipaddress.IPv6Address(sysfs("gids/0")).packed
+    for tid, ask in enumerate(asks):
+        method, mask, record = ask.split()
+        record = bytes.fromhex(record)
+        if record[16:32] == bytes(16):
+            record = record[:16] + own + record[32:]
+        mad = header(CLASS_SA, 2, int(method, 16), tid + 1, 0x38) + bytes(12)
+        mad += struct.pack(">QHHQ", 0, 0, 0, int(mask, 16)) + record
+        agent.send(mad.ljust(MAD, b"\0"), sm_lid, 1)
+        answer = agent.receive(5000)
+        print(answer[4:6].hex(), answer[56:56 + len(record)].hex(), flush=True)
+
+
 def subscribe(deaf_to, key="0"):
     """Of a notice the trap is in bytes 4 and 5, and the GUID that traps 64 and 65 tell of in 24 to
     31; bytes 8 to 15 of the header are the transaction."""
@@ -240,7 +258,7 @@ def watch(name, text):
 
 
 if __name__ == "__main__":
-    {"join": join, "subscribe": subscribe, "flood": flood, "deaf": deaf, "rubbish": rubbish,
-     "traps": traps,
+    {"join": join, "members": members, "subscribe": subscribe, "flood": flood, "deaf": deaf,
+     "rubbish": rubbish, "traps": traps,
      "group": group, "guids": guids, "pipeline": pipeline,
      "watch": watch}[sys.argv[1]](*sys.argv[2:])
