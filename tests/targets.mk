@@ -7,6 +7,7 @@ BENCH_SIZES ?= 128 1024 3456 8192
 BENCH_REPEATS ?= 3
 BENCH_TREES ?= 1024 8192
 BENCH_SEEDS ?= 3
+SOAK_SEEDS ?= 20
 BENCH_SA ?= 1024 8192
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
@@ -103,9 +104,11 @@ bench: deps
 	@$(BUILD)/bench_sa "ft3 32"
 
 soak: deps
-	@$(submake) programs $(BUILD)/umad_load
+	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
+	@timeout 1200 $(BUILD)/test_core_sequences 1000
+	@BUILD=$(BUILD) python3 tests/bench/faults.py -j -l 11 -n $(SOAK_SEEDS)
 	@for c in mixed flood reroute; do \
 		BUILD=$(BUILD) LOAD_FABRIC=ft3-32 LOAD_SECONDS=20 python3 tests/e2e/daemon.py load_$$c \
 		|| exit 1; done

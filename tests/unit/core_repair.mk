@@ -19,3 +19,6 @@ test_core_ghosts_extra := -lcmocka
 unit_tests += test_core_union
 test_core_union_libs := $(core_bed_libs)
 test_core_union_extra := -lcmocka
+unit_tests += test_core_sequences
+test_core_sequences_libs := core sa qos routing port fabric store conf sim text wire base
+test_core_sequences_extra := -lcmocka
