@@ -61,6 +61,7 @@ struct question {
 	struct sa_ask a;		/* it, and its answer as it grows */
 	const struct sa_kind_ops *kind;	/* of what it asks for; NULL: nothing that there is */
 	union any_record want;		/* the record asked for */
+	struct sa_links links;		/* of its plan, once it is open */
 	struct port_mad in;		/* the request, once it is open */
 	uint8_t *data;			/* of a long request, owned, once it is open; NULL */
 };
@@ -186,6 +187,7 @@ static void
 close_question(struct sa *sa, struct question *q)
 {
 	sa_queue_close(&sa->queue, q->source, &q->link);
+	plan_unref(q->links.plan);
 	plan_unref(q->a.plan);
 	buf_free(&q->a.out);
 	mem_free(q->data);
@@ -206,6 +208,8 @@ open_question(struct sa *sa, const struct question *begun)
 		q->in.data = q->data;
 	}
 	q->a.in = &q->in;
+	q->links = (struct sa_links){ 0 };
+	q->a.links = &q->links;
 	q->a.want = q->a.query.want = &q->want;
 	plan_ref(q->a.plan);
 	sa->held += q->a.out.len;
