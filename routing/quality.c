@@ -2,6 +2,8 @@
 #include "routing/quality.h"
 #include <stdlib.h>
 #include <string.h>
+#include "routing/grid.h"
+#include "routing/levels.h"
 #include "routing/lineup.h"
 #include "routing/measure.h"
 #include "sm/base/mem.h"
@@ -156,13 +158,50 @@ host_cmp(const void *a, const void *b)
 	return x->out < y->out ? -1 : x->out > y->out;
 }
 
+/* Has every switch hosts? */
+static bool
+is_direct(const struct fabric *f)
+{
+	uint32_t *hosts = levels_hosts(f), sw = 0;
+
+	while (sw < f->nswitches && hosts[sw])
+		sw++;
+	mem_free(hosts);
+	return sw == f->nswitches;
+}
+
+/* The order in which switches are shifted over: by the tree that they form, by their places in a
+ * grid, or else as they are. */
+static void
+line_up(const struct fabric *f, uint32_t *place)
+{
+	struct grid_shape *s = NULL;
+	struct links links;
+	struct grid g;
+
+	if (!is_direct(f)) {
+		lineup_found(f, place);
+		return;
+	}
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		place[sw] = sw;
+	links_init(&links, f);
+	if (grid_find(&links, &s, NULL) == 0) {
+		if (grid_open(&g, s, &links, NULL) == 0)
+			memcpy(place, g.place, f->nswitches * sizeof(*place));
+		grid_close(&g);
+	}
+	grid_shape_unref(s);
+	links_free(&links);
+}
+
 static void
 list_hosts(struct quality *q)
 {
 	const struct plan_lids *l = q->in->lids;
 	uint32_t *place = mem_array(q->in->fabric->nswitches, sizeof(*place));
 
-	lineup_found(q->in->fabric, place);
+	line_up(q->in->fabric, place);
 	q->hosts = mem_array(l->top + 1u, sizeof(*q->hosts));
 	for (uint32_t lid = 1; lid <= l->top; lid++) {
 		const struct plan_dest *d = &l->dest[lid];
