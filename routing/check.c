@@ -233,6 +233,7 @@ scratch_free(struct scratch *s)
 	mem_free(s->queue);
 	mem_free(s->columns);
 	mem_free(s->apart);
+	mem_free(s->known);
 	mem_free(s->stamp);
 	mem_free(s->work);
 	mem_free(s->sent[0]);
@@ -315,6 +316,7 @@ graph_init(struct checker *c)
 		struct scratch *s = &c->scratch[i];
 
 		if (c->channels.lanes > 1) {
+			s->known = mem_array(c->f->nswitches, sizeof(*s->known));
 			s->stamp = mem_array(states, sizeof(*s->stamp));
 			s->work = mem_array(states, sizeof(*s->work));
 			continue;

@@ -49,6 +49,7 @@ struct scratch {
 	uint8_t *exits;		/* by switch: where it must send the present LID, if it is silent */
 	uint32_t *queue;	/* of levels_reach() */
 	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port */
+	uint32_t *known;	/* by switch: a LID of it that was followed, 0; lanes only */
 	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
 	uint64_t *work;		/* states to follow; lanes only */
 	uint32_t walk;		/* number of the present walk */

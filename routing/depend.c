@@ -199,6 +199,51 @@ depend_lanes(const struct checker *c, struct scratch *s, uint32_t lid)
 	follow_lanes(c, s, nwork, lid);
 }
 
+/* Does the home of a LID send it where it belongs, by all tables? */
+static bool
+delivered(const struct checker *c, uint32_t lid)
+{
+	const struct plan_dest *d = &c->in->lids->dest[lid];
+
+	return plan_row_port(c->in->rows[d->sw], lid) == d->out &&
+	       (!c->in->also || plan_row_port(c->in->also[d->sw], lid) == d->out);
+}
+
+/* Do all switches but their home send two LIDs alike, by all tables? */
+static bool
+sent_alike(const struct checker *c, uint32_t a, uint32_t b)
+{
+	uint32_t home = c->in->lids->dest[a].sw;
+
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
+		if (sw == home)
+			continue;
+		if (plan_row_port(c->in->rows[sw], a) != plan_row_port(c->in->rows[sw], b))
+			return false;
+		if (c->in->also && plan_row_port(c->in->also[sw], a) !=
+				   plan_row_port(c->in->also[sw], b))
+			return false;
+	}
+	return true;
+}
+
+/* Has a LID of the same home been followed that all switches send the same way? Then this one adds
+ * nothing. At home both end. */
+static bool
+is_known(const struct checker *c, struct scratch *s, uint32_t lid)
+{
+	const struct plan_lanes *l = c->in->lanes;
+	const struct plan_dest *d = c->in->lids->dest;
+	uint32_t *known = &s->known[d[lid].sw];
+
+	if (l->path_classes && !l->by_switch)
+		return false;
+	if (*known && delivered(c, lid) && delivered(c, *known) && sent_alike(c, *known, lid))
+		return true;
+	*known = lid;
+	return false;
+}
+
 void
 depend_block(const struct checker *c, struct scratch *s, uint32_t first)
 {
@@ -209,6 +254,7 @@ depend_block(const struct checker *c, struct scratch *s, uint32_t first)
 		return;
 	}
 	for (uint32_t lid = first; lid < first + LADDER_LANES && lid <= l->top; lid++)
-		if (l->dest[lid].port != FABRIC_NONE && l->dest[lid].sw != FABRIC_NONE)
+		if (l->dest[lid].port != FABRIC_NONE && l->dest[lid].sw != FABRIC_NONE &&
+		    !is_known(c, s, lid))
 			depend_lanes(c, s, lid);
 }

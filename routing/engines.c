@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/engine.h"
 #include <string.h>
+#include "routing/dragonfly.h"
 #include "routing/fattree.h"
 #include "routing/file.h"
 #include "routing/minhop.h"
+#include "routing/torus.h"
 #include "routing/updn.h"
 
 /* The one list of routing engines. */
@@ -11,6 +13,8 @@ const struct engine *const engines[] = {
 	&engine_fattree,
 	&engine_updn,
 	&engine_minhop,
+	&engine_torus,
+	&engine_dragonfly,
 	&engine_file,
 	NULL,
 };

@@ -6,6 +6,7 @@ routing_src := \
 	routing/classes.c \
 	routing/cuts.c \
 	routing/depend.c \
+	routing/dragonfly.c \
 	routing/engines.c \
 	routing/fattree.c \
 	routing/fattree_fill.c \
@@ -16,9 +17,15 @@ routing_src := \
 	routing/fattree_spread.c \
 	routing/fattree_uneven.c \
 	routing/file.c \
+	routing/grid.c \
+	routing/grid_find.c \
+	routing/groups.c \
+	routing/hops.c \
+	routing/hops_detour.c \
 	routing/ladder.c \
 	routing/levels.c \
 	routing/lineup.c \
+	routing/links.c \
 	routing/loads.c \
 	routing/minhop.c \
 	routing/mtree.c \
@@ -30,6 +37,8 @@ routing_src := \
 	routing/repair.c \
 	routing/report.c \
 	routing/roots.c \
+	routing/torus.c \
+	routing/torus_lanes.c \
 	routing/tree.c \
 	routing/tree_cost.c \
 	routing/tree_number.c \

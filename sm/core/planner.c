@@ -181,6 +181,21 @@ measure(struct plan_job *j)
 	j->load_after = worst_load(j->plan, j->threads);
 }
 
+/* What a plan would have to write beside tables is not written by push.c. */
+static int
+refuse_sls(void *arg, const struct plan *plan, const char *engine, struct plan_lanes *lanes,
+	   struct plan_sls **sls, struct error *e)
+{
+	int rc = compose_chain(arg, plan, engine, lanes, sls, e);
+
+	if (rc || !*sls)
+		return rc;
+	plan_sls_unref(*sls);
+	*sls = NULL;
+	return error_set(e, ERR_REFUSED, "engine %s needs tables from service levels to lanes, "
+			 "which weftd does not write to switches", engine);
+}
+
 static void
 run(void *arg)
 {
@@ -196,9 +211,10 @@ run(void *arg)
 	};
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
-		.fallback = j->fallback, .compose = compose_chain, .compose_arg = &sls,
+		.fallback = j->fallback, .compose = refuse_sls, .compose_arg = &sls,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
-			   .tables = j->tables, .node_class = node_class, .full = j->full},
+			   .max_vls = j->max_vls, .tables = j->tables,
+			   .node_class = node_class, .full = j->full},
 	};
 
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :

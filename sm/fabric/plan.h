@@ -43,6 +43,7 @@ struct plan_lanes {
 	/* Instead of path_class(), where the packets from the sources at a switch to a LID need
 	 * not be of one class (tables of others): bit n for class n. NULL. */
 	uint32_t (*path_classes)(const struct plan_lanes *l, uint32_t src_sw, uint16_t dst_lid);
+	bool by_switch;			/* it tells the same of all LIDs at one switch */
 	/* class(a, b) = class(b, a), by switch index of the two ends. */
 	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
 	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port

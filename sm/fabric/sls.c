@@ -134,7 +134,8 @@ plan_sls_lanes(struct plan_sls *s, struct plan_lanes *engine, struct plan_lids *
 	*v = (struct view){ plan_sls_ref(s), plan_lanes_ref(engine), plan_lids_ref(lids) };
 	*l = (struct plan_lanes){
 		.refs = 1, .classes = SLS_LEN, .lanes = (uint8_t)(s->levels * s->lanes),
-		.path_classes = view_classes, .path_class = view_class, .lane = view_lane,
+		.path_classes = view_classes, .by_switch = true, .path_class = view_class,
+		.lane = view_lane,
 		.free = view_free, .state = v,
 	};
 	return l;

@@ -1,0 +1,9 @@
+unit_tests += test_grid
+test_grid_libs := routing fabric sim text wire base
+test_grid_extra := -lcmocka
+unit_tests += test_torus
+test_torus_libs := qos routing fabric sim text wire base
+test_torus_extra := -lcmocka
+unit_tests += test_dragonfly
+test_dragonfly_libs := qos routing fabric sim text wire base
+test_dragonfly_extra := -lcmocka
