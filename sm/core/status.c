@@ -266,6 +266,8 @@ change_pending(const struct subnet *s)
 {
 	bool look = s->forced && !s->sweep.changed;
 
+	if (s->multicast.then_plan)
+		return true;
 	if (s->stage == SUBNET_PUSH)
 		return !look || s->push.sets;
 	if (s->stage == SUBNET_ROUTE)
@@ -286,9 +288,12 @@ state_name(const struct subnet *s)
 		return s->up && !change_pending(s) ? "up" : "routing";
 	case SUBNET_PUSH:
 		return s->up && !change_pending(s) ? "up" : "programming";
+	case SUBNET_MULTICAST:
+		if (s->multicast.then_plan)
+			return "programming";
+		break;
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
-	case SUBNET_MULTICAST:
 	case SUBNET_GUIDS:
 	case SUBNET_PORTS:
 		break;
@@ -430,7 +435,8 @@ subnet_must_yield(const struct subnet *s)
 int
 subnet_outcome(const struct subnet *s, struct error *why)
 {
-	if (s->stage == SUBNET_SWEEP || s->stage == SUBNET_ROUTE || s->stage == SUBNET_PUSH)
+	if (s->stage == SUBNET_SWEEP || s->stage == SUBNET_ROUTE || s->stage == SUBNET_PUSH ||
+	    s->multicast.then_plan)
 		return 0;
 	if (s->up && !s->push_incomplete)
 		return 1;

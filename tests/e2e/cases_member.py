@@ -50,7 +50,8 @@ def requests():
                  "::"):
         yield "create %s" % mgid, ask(SET, mgid, 1, CREATE)
     for pkey in (0, 0x8001, 0x7fff, 0xffff):
-        yield "create, pkey %04x" % pkey, ask(SET, PLAIN % (0x500 + pkey % 0x7f), 1, CREATE, pkey=pkey)
+        yield "create, pkey %04x" % pkey, ask(SET, PLAIN % (0x500 + pkey % 0x7f), 1, CREATE,
+                                              pkey=pkey)
     for scope in (0, 2, 5, 0xe, 0xf):
         yield "create, scope %x" % scope, ask(SET, "::", 1, CREATE + (SCOPE,), scope=scope)
     yield "create", ask(SET, IPOIB % 0x600, 1, CREATE)

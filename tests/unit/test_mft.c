@@ -341,6 +341,8 @@ test_withdraw(void **state)
 	struct config_subnet other;
 	struct sa_bed first, c[3];
 	struct model_options o = { 0 };
+	struct subnet_status st;
+	struct error why = { 0 };
 	uint64_t roots[2];
 	struct sa_member r;
 	struct bed *b;
@@ -371,6 +373,12 @@ test_withdraw(void **state)
 	loops = looks = 0;
 	first.sm->in = watch;
 	subnet_configure(first.sm->s, &other, NULL, STAGE_ROUTING);
+	/* Meanwhile the change is not done. */
+	bed_wait(b, MSEC(500));
+	assert_int_equal(entries(b, 0xc000), 0);
+	assert_int_equal(subnet_outcome(first.sm->s, &why), 0);
+	subnet_status(first.sm->s, &st);
+	assert_string_equal(st.state, "programming");
 	bed_wait(b, SEC(10));
 	assert_int_equal(bed_run(first.sm, SEC(10)), 1);
 	bed_check(first.sm);
