@@ -15,6 +15,7 @@
 #include "sm/base/buf.h"
 #include "sm/base/clock.h"
 #include "sm/base/error.h"
+#include "sm/base/intern.h"
 #include "sm/base/list.h"
 #include "sm/base/map.h"
 #include "sm/base/mem.h"
@@ -335,6 +336,54 @@ test_map_model(void **state)
 	map_remove(&m, keys[0]);
 }
 
+/* Against a model: who holds what. A value keeps its number while anybody holds it, and places of
+ * what went are used again. */
+static void
+test_intern(void **state)
+{
+	enum { HOLDERS = 60, VALUES = 40 };
+	uint32_t held[HOLDERS] = { 0 }, count[VALUES] = { 0 };
+	uint16_t what[HOLDERS] = { 0 };
+	uint64_t seed = 7;
+	struct intern t;
+
+	(void)state;
+	intern_init(&t, sizeof(*what));
+	for (int round = 0; round < 20000; round++) {
+		size_t i = next_random(&seed) % HOLDERS, k = next_random(&seed) % HOLDERS;
+
+		if (held[i] != INTERN_NONE) {
+			count[what[i]]--;
+			intern_drop(&t, held[i]);
+		}
+		what[i] = (uint16_t)(next_random(&seed) % VALUES);
+		if (held[k] != INTERN_NONE && k != i && round % 3 == 0) {
+			what[i] = what[k];
+			held[i] = intern_share(&t, held[k]);
+		} else if (round % 7) {
+			held[i] = intern_take(&t, &what[i]);
+		} else {
+			held[i] = INTERN_NONE;
+			continue;
+		}
+		count[what[i]]++;
+		for (size_t h = 0; h < HOLDERS; h++) {
+			if (held[h] == INTERN_NONE)
+				continue;
+			assert_memory_equal(intern_at(&t, held[h]), &what[h], sizeof(*what));
+			assert_int_equal(t.refs[held[h]], count[what[h]]);
+			assert_true((held[h] == held[i]) == (what[h] == what[i]));
+		}
+	}
+	assert_true(t.len <= VALUES + 1);
+	intern_drop(&t, INTERN_NONE);
+	assert_int_equal(intern_share(&t, INTERN_NONE), INTERN_NONE);
+	for (size_t h = 0; h < HOLDERS; h++)
+		intern_drop(&t, held[h]);
+	assert_int_equal(t.by_hash.len, 0);
+	intern_free(&t);
+}
+
 /* Values from the authors' list of test vectors. */
 static void
 test_map_text(void **state)
@@ -556,6 +605,7 @@ main(void)
 		cmocka_unit_test(test_buf_stream),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_map_model),
+		cmocka_unit_test(test_intern),
 		cmocka_unit_test(test_map_spread),
 		cmocka_unit_test(test_map_text),
 		cmocka_unit_test(test_clock_text),
