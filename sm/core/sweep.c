@@ -501,8 +501,12 @@ start_device(struct subnet *s, struct device *d)
 
 	d->suspect = d->answered = d->busy = d->relinked = false;
 	device_forget_wants(d);
-	if (s->sweep.kind == SWEEP_HEAVY)
+	if (s->sweep.kind == SWEEP_HEAVY) {
+		/* Somebody else may have written them since they were read. */
+		if (s->want_tables || s->role != ROLE_MASTER)
+			tables_forget_device(&s->topo.tables, d);
 		return;
+	}
 	if (d->complete && !d->silent)
 		d->seen_sweep = s->sweep.id;
 	if (told == DIRTY_DESCRIPTION && !d->silent) {
