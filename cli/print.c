@@ -115,7 +115,7 @@ status_drained(const json_t *s)
 		buf_printf(&b, "%s%s", i ? ", " : "", field_str(o, "node"));
 		if (field_uint(o, "port"))
 			buf_printf(&b, "/%llu", N(o, "port"));
-		if (strcmp(field_str(o, "reason"), "asked"))
+		if (strcmp(field_str(o, "reason"), "asked") && field_str(o, "reason")[0])
 			buf_printf(&b, " (%s)", field_str(o, "reason"));
 	}
 	if (field_uint(s, "drained_total") > json_array_size(list))

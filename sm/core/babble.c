@@ -128,7 +128,8 @@ babble_heard(struct subnet *s, struct live_port *p)
 	p->trap_heard = now;
 	if (d)
 		d->heard = now;
-	if (p->streak < BABBLES || p->flags & LIVE_PORT_BABBLES)
+	/* A command under way would put back what it found. */
+	if (p->streak < BABBLES || p->flags & LIVE_PORT_BABBLES || s->reroute.done)
 		return;
 	p->flags |= LIVE_PORT_BABBLES;
 	if (!loop_timer_pending(s->babble.timer))
@@ -201,8 +202,9 @@ on_tick(void *subnet)
 	struct subnet *s = subnet;
 	bool ports = look_at_ports(s);
 
-	/* A command that is under way would put back what it found. */
-	if ((!s->reroute.done && look_at_drains(s)) || s->reroute.done || ports)
+	bool later = s->reroute.done || s->role != ROLE_MASTER;
+
+	if (later || look_at_drains(s) || ports)
 		loop_timer_set(s->babble.timer, TICK);
 }
 
@@ -315,6 +317,8 @@ babble_done(struct subnet *s, struct agent *a, const struct transact_result *res
 	portinfo_decode(&sent, res->sent);
 	if (res->error || res->mad_status) {
 		loop_timer_set(s->babble.retry, RETRY);
+		if (res->error == ERR_CLOSED)
+			return;
 		subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, n, "port %u of %s cannot be "
 			     "%s", n, device_text(text, d, s->env.names),
 			     sent.phys_state == PHYS_DISABLED ? "disabled" : "enabled");
@@ -332,7 +336,7 @@ babble_done(struct subnet *s, struct agent *a, const struct transact_result *res
 void
 babble_idle(struct subnet *s)
 {
-	subnet_stage_over(s);
+	between_over(s);
 }
 
 static void

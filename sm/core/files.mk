@@ -1,6 +1,7 @@
 core_src := \
 	sm/core/admin.c \
 	sm/core/babble.c \
+	sm/core/between.c \
 	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \

@@ -230,7 +230,7 @@ guids_idle(struct subnet *s)
 {
 	bool again = s->guids.failed;
 
-	subnet_stage_over(s);
+	between_over(s);
 	/* Not at once: what did not get through needs its time. */
 	if (again) {
 		s->guids.all = true;

@@ -562,6 +562,10 @@ request_failed(struct subnet *s, struct device *d, const struct transact_result 
 	}
 	if (res->attr_id == ATTR_MULTICAST_FDB && at < d->mft.len)
 		d->mft.known[at] = false;
+	if (res->error == ERR_CLOSED) {
+		s->multicast.interrupted = true;
+		return;
+	}
 	if (res->error)
 		snprintf(why, sizeof(why), "it does not answer");
 	else
@@ -630,7 +634,7 @@ read_over(struct subnet *s)
 {
 	s->multicast.unread = s->multicast.interrupted;
 	set_retry(s);
-	subnet_stage_over(s);
+	between_over(s);
 	if (!s->multicast.unread)
 		multicast_changed(s);
 }
@@ -644,7 +648,7 @@ removed(struct subnet *s)
 	}
 	s->multicast.not_before = loop_now(s->env.loop) + push_packet_lifetime(s);
 	loop_timer_set(s->multicast.waited, push_packet_lifetime(s));
-	subnet_stage_over(s);
+	between_over(s);
 }
 
 static void
@@ -654,7 +658,7 @@ added(struct subnet *s)
 	if (!s->multicast.interrupted)
 		settle_failures(s);
 	set_retry(s);
-	subnet_stage_over(s);
+	between_over(s);
 }
 
 void
@@ -666,7 +670,7 @@ multicast_idle(struct subnet *s)
 		break;
 	case MULTICAST_REMOVE:
 		if (s->multicast.interrupted)
-			subnet_stage_over(s);
+			between_over(s);
 		else
 			removed(s);
 		break;

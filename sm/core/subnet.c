@@ -296,6 +296,8 @@ arm(struct subnet *s)
 {
 	if (s->stage == SUBNET_IDLE && !loop_timer_pending(s->soon))
 		loop_timer_set(s->soon, settle_delay(s));
+	else
+		between_hurry(s);
 }
 
 void
@@ -370,39 +372,36 @@ subnet_refresh(struct subnet *s)
 
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
 void
-subnet_rest(struct subnet *s)
+subnet_go_on(struct subnet *s)
 {
+	bool timed = loop_timer_pending(s->timer);
+
 	if (s->want_refresh && s->plan)
 		subnet_refresh(s);
 	lids_save_again(s);
 	if (s->wanted == SWEEP_NONE && !s->want_route)
 		s->forced = false;
 	subnet_set_stage(s, SUBNET_IDLE);
-	s->rested = loop_now(s->env.loop);
-	if (s->role == ROLE_STANDBY) {
+	if (s->role == ROLE_STANDBY)
 		loop_timer_set(s->timer, s->conf->standby_poll);
-	} else if (s->conf->sweep_interval > 0) {
+	else if (s->conf->sweep_interval > 0 && !timed)
 		loop_timer_set(s->timer, s->conf->sweep_interval);
-	}
 	if (s->wanted != SWEEP_NONE || s->want_route)
 		loop_timer_set(s->soon, settle_delay(s));
 	if (s->push_incomplete && s->role == ROLE_MASTER)
 		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
-	if (s->stage == SUBNET_IDLE && !babble_write(s) && !multicast_write(s))
-		guids_write(s);
+	if (s->stage == SUBNET_IDLE)
+		between_start(s);
 }
 
 void
-subnet_stage_over(struct subnet *s)
+subnet_rest(struct subnet *s)
 {
-	subnet_set_stage(s, SUBNET_IDLE);
-	if (!loop_timer_pending(s->timer) || s->wanted != SWEEP_NONE || s->want_route ||
-	    s->push_incomplete || s->reroute.waiting || s->want_refresh)
-		subnet_rest(s);
-	else if (!babble_write(s) && !multicast_write(s))
-		guids_write(s);
+	s->rested = loop_now(s->env.loop);
+	loop_timer_cancel(s->timer);
+	subnet_go_on(s);
 }
 
 static void
@@ -649,6 +648,7 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->level_timer);
 	loop_timer_cancel(s->drain_timer);
 	loop_timer_cancel(s->turn);
+	loop_timer_cancel(s->impatience);
 	drop_snapshots(s);
 	s->stage = SUBNET_WAITING;
 	reader_stage(s);
@@ -784,6 +784,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
 	s->turn = loop_timer_new(env->loop, route_turn, s);
+	s->impatience = loop_timer_new(env->loop, between_break_off, s);
 	s->proof.timer = loop_timer_new(env->loop, proof_begin, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
 	if (!s->port) {
@@ -817,6 +818,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->level_timer);
 	loop_timer_free(s->drain_timer);
 	loop_timer_free(s->turn);
+	loop_timer_free(s->impatience);
 	loop_timer_free(s->proof.timer);
 	reader_free(s);
 	topo_free(&s->topo);

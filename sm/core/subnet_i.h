@@ -343,6 +343,7 @@ struct subnet {
 	struct loop_timer *level_timer;	/* opens levels that make no progress */
 	struct loop_timer *drain_timer;	/* packet lifetime */
 	struct loop_timer *turn;	/* next step of route() */
+	struct loop_timer *impatience;	/* then a stage between others is broken off */
 	struct fabric_builder *builder;	/* of the snapshot that is being made; NULL */
 	const struct fabric *snapshot;	/* made by route() for the planner; NULL */
 	const struct fabric *shown;	/* the same without drained cables; NULL */
@@ -400,10 +401,9 @@ subnet_not_up(struct subnet *s, const char *fmt, ...) __attribute__((format(prin
 /* Nothing runs: wait for the next timer, or go on with what was asked for meanwhile. */
 void
 subnet_rest(struct subnet *s);
-/* One of the stages between others has ended, and left nothing to catch up with but what came in
- * the meantime. */
+/* The same when it was no sweep that ended. */
 void
-subnet_stage_over(struct subnet *s);
+subnet_go_on(struct subnet *s);
 /* Publish the plan on a snapshot of the ports as they are now. */
 void
 subnet_refresh(struct subnet *s);
@@ -708,6 +708,20 @@ mft_has(const struct device *d, unsigned block, unsigned position);
 /* What the switch holds there; false: that is not known. */
 bool
 mft_block(const struct device *d, unsigned block, unsigned position, uint16_t masks[32]);
+
+/* between.c */
+/* Nothing else is to be done: write what is to be written between others. True: that is under way,
+ * and ends in between_over(). */
+bool
+between_start(struct subnet *s);
+void
+between_over(struct subnet *s);
+/* Something is to be looked at. */
+void
+between_hurry(struct subnet *s);
+/* Timer: it has to wait for too long. */
+void
+between_break_off(void *subnet);
 
 /* guids.c */
 void

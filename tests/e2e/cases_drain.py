@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What an administrator takes from the traffic, or asks the loss of."""
+import tempfile
+
+import fabrics
 import proof
 from cases_change import PROVED, events, proved, running, trunk
-from lab import need, wait_for
+from lab import Lab, need, wait_for
+from manager import Weftd
 
 
 def place(end):
@@ -56,3 +60,40 @@ def test_drain():
         m.weft("undrain", place(a), status=1)
         need(m.status()["drained_total"] == 0, "status: %r" % m.status()["drained"])
         need(proved(lab), "the tables with all cables")
+
+
+def babbles(lab, end):
+    """It has so many link errors that it sends a trap as often as it may."""
+    lab.sim.ctl("every", "1100ms", "times", "14", "trap", place(end), "129")
+
+
+def test_babbling():
+    """A cable of a port that babbles carries no traffic; another port that does is disabled when
+    the configuration says so, till somebody undrains it."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        with Lab(fabrics.fabric("ft3-4", tmp), sim="weftsim") as lab:
+            m = Weftd(lab, extra="    babbling: isolate\n")
+            m.start()
+            m.wait_up()
+            a, _ = trunk(lab)
+            babbles(lab, a)
+            wait_for("the cable to be drained", lambda: m.status()["drained_total"] == 1, 60)
+            wait_for("tables without it", lambda: m.status()["drained_links"] == 1, 20)
+            m.weft("wait", "--timeout", str(PROVED))
+            need(m.status()["drained"][0]["reason"] == "babbles", "%s" % m.status()["drained"])
+            text, _ = m.weft("status")
+            need(place(a) + " (babbles)" in text and "babbles," in text, text)
+            need(m.json("check")["ok"] and proved(lab), "the tables without the cable")
+            m.weft("undrain", place(a))
+            need(m.status()["drained_total"] == 0, "undrained: %s" % m.status()["drained"])
+            m.write(extra="    babbling: disable\n")
+            m.weft("reload")
+            host = ("L2_0", 1)
+            babbles(lab, host)
+            wait_for("the port to be disabled", lambda: m.status()["hosts"] == 15, 60)
+            need("is disabled" in m.weft("status")[0], "no warning: " + m.weft("status")[0])
+            m.weft("undrain", place(host))
+            wait_for("the host to be back", lambda: m.status()["hosts"] == 16, 60)
+            m.weft("wait", "--timeout", str(PROVED))
+            need(proved(lab), "the tables with all")
+            m.stop()

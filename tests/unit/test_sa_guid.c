@@ -244,6 +244,43 @@ test_restart(void **state)
 	assert_int_equal(bed_count(b->sm->bed, MAD_SET, ATTR_GUID_INFO), 0);
 }
 
+/* A fault waits for no alias GUID: not long after they were written while nothing else happened,
+ * nor when the device does not answer. */
+static void
+test_faults_first(void **state)
+{
+	struct sa_bed *b = *state;
+	struct model *m = b->sm->bed->m;
+	uint32_t leaf = bed_node(b->sm->bed, "L2_0");
+	uint16_t lid = sa_bed_lid(b, "H3_0_0", 1);
+
+	b->sm->conf.sweep_interval = 0;
+	bed_sweep(b->sm, SEC(10));
+	for (int silent = 0; silent < 2; silent++) {
+		uint8_t out;
+
+		bed_wait(b->sm->bed, SEC(3000));
+		assert_int_equal(change(b, MAD_SET, 0, 1, 0x5555 + (unsigned)silent), 0);
+		bed_wait(b->sm->bed, MSEC(2));
+		if (silent)
+			model_silence(m, b->node, MODEL_SILENT);
+		else
+			settle(b);
+		bed_wait(b->sm->bed, MSEC(10));
+		out = model_lft(m, leaf, lid);
+		model_link_set(m, leaf, out, false);
+		bed_wait(b->sm->bed, MSEC(100));
+		assert_int_not_equal(model_lft(m, leaf, lid), out);
+		model_link_set(m, leaf, out, true);
+		bed_wait(b->sm->bed, SEC(3));
+	}
+	model_silence(m, b->node, MODEL_ANSWERS);
+	bed_wait(b->sm->bed, SEC(30));
+	bed_sweep(b->sm, SEC(10));
+	settle(b);
+	assert_int_equal(held(b, 1), 0x5556);
+}
+
 int
 main(void)
 {
@@ -254,6 +291,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_device_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_faults_first, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
