@@ -144,15 +144,17 @@ next_change(const struct transition *t, uint32_t sw, uint32_t lid)
 	const struct plan_row *old = t->old[sw], *new = t->new[sw];
 
 	while (lid <= t->last) {
-		uint32_t block = plan_row_differs(old, new, lid / LFT_BLOCK_LEN);
+		uint32_t at = lid / LFT_BLOCK_LEN, block = plan_row_differs(old, new, at);
 
-		if (block != lid / LFT_BLOCK_LEN)
+		if (block < at)
+			break;		/* behind the end of both */
+		if (block > at)
 			lid = block * LFT_BLOCK_LEN;
 		for (; lid <= t->last && lid / LFT_BLOCK_LEN == block; lid++)
 			if (plan_row_port(old, lid) != plan_row_port(new, lid))
 				return lid;
 	}
-	return lid;
+	return t->last + 1;
 }
 
 /*
