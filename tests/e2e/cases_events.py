@@ -78,8 +78,6 @@ def send_each(lab):
                   ("trap", "H3_1_1/1", "257"), ("trap", "H0_0_1/1", "258"),
                   ("trap", "A1_0/1", "259")):
         lab.sim.ctl(*words)
-    lab.unplug("H2_0_0")
-    lab.plug("H2_0_0")
 
 
 EACH = (64, 65, 66, 67, 129, 130, 131, 144, 145)
@@ -97,6 +95,9 @@ def test_events_each():
             m.wait_up()
             trusted, plain = subscriber(lab, "H1_0_0", 0, "1"), subscriber(lab, "H3_0_0")
             send_each(lab)
+            lab.unplug("H2_0_0")
+            trusted.wait_text("report 65 ")
+            lab.plug("H2_0_0")
             for p, traps in ((trusted, EACH + OF_KEYS), (plain, EACH)):
                 for trap in traps + (128,):
                     p.wait_text(r"(?m)^report %d " % trap)
