@@ -229,6 +229,12 @@ ctl_status(void *subnet, struct subnet_status *st)
 	subnet_status(subnet, st);
 }
 
+static bool
+ctl_up(void *subnet)
+{
+	return subnet_is_up(subnet);
+}
+
 static const struct plan *
 ctl_plan(void *subnet)
 {
@@ -477,7 +483,7 @@ open_subnets(struct weftd *w, struct error *e)
 		subnet_set_tables(w->subnets[i], w->named->tables[i]);
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
-			.status = ctl_status, .plan = ctl_plan, .change = ctl_change,
+			.status = ctl_status, .up = ctl_up, .plan = ctl_plan, .change = ctl_change,
 			.multicast = ctl_multicast, .service = ctl_service,
 			.subscription = ctl_subscription,
 		};

@@ -387,6 +387,12 @@ status_drained(const struct subnet *s, struct subnet_status *st)
 	}
 }
 
+bool
+subnet_is_up(const struct subnet *s)
+{
+	return s->up && !change_pending(s);
+}
+
 void
 subnet_status(struct subnet *s, struct subnet_status *st)
 {
@@ -405,7 +411,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 	if (s->role != ROLE_STANDBY)
 		st->master[0] = '\0';
 	st->state = state_name(s);
-	st->up = s->up && !change_pending(s);
+	st->up = subnet_is_up(s);
 	status_engines(s, st);
 	st->proof_whole = s->proof.whole;
 	status_drained(s, st);

@@ -64,8 +64,11 @@ subnet_sweep(struct subnet *s);
 int
 subnet_change(struct subnet *s, const struct change *c, change_done_fn done, void *arg,
 	      struct error *e);
+/* Takes a look at each device, for warnings: subnet_is_up() is its `up` alone. */
 void
 subnet_status(struct subnet *s, struct subnet_status *st);
+bool
+subnet_is_up(const struct subnet *s);
 /* The published plan with a reference for the caller, or NULL. */
 const struct plan *
 subnet_plan(struct subnet *s);

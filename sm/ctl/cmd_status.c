@@ -208,6 +208,19 @@ status(struct ctl_req *r)
 	req_end(r);
 }
 
+static bool
+all_up(const struct ctl_req *r)
+{
+	bool up = r->host->nsubnets > 0;
+
+	for (unsigned i = 0; i < r->host->nsubnets && up; i++) {
+		const struct ctl_subnet *s = &r->host->subnets[i];
+
+		up = (r->subnet && r->subnet != s) || s->up(s->subnet);
+	}
+	return up;
+}
+
 /* The first subnet that is not up, in words; "" if all are. */
 static void
 what_is_missing(const struct ctl_req *r, char place[PLACE_SIZE])
@@ -239,11 +252,12 @@ wait_look(struct ctl_req *r)
 	char place[PLACE_SIZE];
 	struct json *j;
 
-	what_is_missing(r, place);
-	if (place[0]) {
+	if (!all_up(r)) {
 		*since = now;
-		if (over)
-			req_fail(r, EXIT_TIMEOUT, "%s", place);
+		if (!over)
+			return;
+		what_is_missing(r, place);
+		req_fail(r, EXIT_TIMEOUT, "%s", place);
 	} else if (over || now - *since >= WAIT_QUIET) {
 		j = req_begin(r);
 		jw_bool(j, "up", true);

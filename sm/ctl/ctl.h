@@ -22,6 +22,8 @@ struct ctl_subnet {
 	const char *name;
 	void *subnet;			/* handed to the functions below */
 	void (*status)(void *subnet, struct subnet_status *st);
+	/* Its `up` at little cost: for the rest each device is looked at. */
+	bool (*up)(void *subnet);
 	/* The published plan, or NULL before the first one; the caller gets a reference. */
 	const struct plan *(*plan)(void *subnet);
 	/*

@@ -22,6 +22,13 @@ static struct loop *loop;		/* virtual */
 static const struct plan *plan;		/* of fabric_text */
 static struct ctl *ctl;			/* without a socket */
 
+static bool
+up(void *subnet)
+{
+	(void)subnet;
+	return true;
+}
+
 static void
 status(void *subnet, struct subnet_status *st)
 {
@@ -84,7 +91,7 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 }
 
 static struct ctl_subnet subnets[] = {
-	{ .name = "one", .status = status, .plan = published, .change = change,
+	{ .name = "one", .status = status, .up = up, .plan = published, .change = change,
 	  .multicast = multicast, .service = service, .subscription = subscription },
 };
 static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };

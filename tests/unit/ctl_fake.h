@@ -44,6 +44,7 @@ struct host {
 	char dir[40];			/* of the socket */
 	char path[60];			/* the socket */
 	bool up;			/* what status says */
+	unsigned statuses;		/* calls of status */
 	bool stale;			/* that it is not current */
 	bool standby;			/* that another is in charge */
 	bool override;			/* that weft reroute asked for the engine */
@@ -61,10 +62,18 @@ struct host {
 static struct host h;
 
 /* The fake host. */
+static inline bool
+fake_up(void *subnet)
+{
+	(void)subnet;
+	return h.up;
+}
+
 static inline void
 fake_status(void *subnet, struct subnet_status *st)
 {
 	(void)subnet;
+	h.statuses++;
 	*st = (struct subnet_status){ .port = "mlx5_0:1", .port_guid = 0x2001, .sm_lid = 11,
 		.role = "master", .state = h.up ? "up" : "programming", .up = h.up, .nodes = 8,
 		.switches = 4, .hosts = 4, .links = 8, .top_lid = 14, .sweeps = 3,
@@ -339,7 +348,8 @@ setup(void **state)
 	log_open("stderr", LOG_L_ERROR, NULL);
 	h.events = event_ring_new(64, 1);
 	h.plan = small_plan();
-	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status, .plan = fake_plan,
+	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status,
+					    .up = fake_up, .plan = fake_plan,
 					    .change = fake_change, .multicast = fake_multicast,
 					    .service = fake_service,
 					    .subscription = fake_subscription };

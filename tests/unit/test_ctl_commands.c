@@ -159,8 +159,11 @@ test_wait(void **state)
 	assert_true(json_is_true(at(json, "data.up")));
 	json_decref(json);
 	h.up = false;
+	h.statuses = 0;
 	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
 		"subnet one is not up: programming: gpu-4/1 keeps");
+	/* The whole status is much work in a large fabric: for the sentence alone. */
+	assert_int_equal(h.statuses, 1);
 	h.standby = true;
 	refused("{\"command\":\"wait\",\"args\":{\"timeout_ms\":80}}", 4,
 		"subnet one is not up: this subnet manager is standby, in charge is gpu-9 "
