@@ -262,7 +262,7 @@ plan_row_differs(const struct plan_row *a, const struct plan_row *b, uint32_t bl
 	bool shares = plan_row_whole(a) == plan_row_whole(b);
 
 	if (a == b)
-		return n;
+		return block < n ? n : block;
 	for (; block < n; block++) {
 		if (shares)
 			block = least(next_own(a, block), next_own(b, block));
@@ -270,7 +270,8 @@ plan_row_differs(const struct plan_row *a, const struct plan_row *b, uint32_t bl
 					LFT_BLOCK_LEN) != 0)
 			return block;
 	}
-	return block < x || block < y ? block : x + y - n;
+	/* Never less than it was asked from: whoever goes on from there is to come to an end. */
+	return block < x || block < y || block > x + y - n ? block : x + y - n;
 }
 
 bool

@@ -66,7 +66,7 @@ plan_row_unref(struct plan_row *r);	/* NULL is allowed */
 bool
 plan_row_equal(const struct plan_row *a, const struct plan_row *b);
 /* The first block, from `block` on, that differs, or that only one of the rows has; if there is
- * none, the number of blocks of the longer one. */
+ * none, the number of blocks of the longer one, or `block` if that is more. */
 uint32_t
 plan_row_differs(const struct plan_row *a, const struct plan_row *b, uint32_t block);
 
