@@ -33,15 +33,7 @@ enum turn {			/* from a link to the next */
 	TURN_GLOBAL,		/* global again; dragonfly+: down from the spine itself */
 };
 
-struct dragonfly_lanes {
-	bool plus;		/* as in groups */
-	unsigned lanes;		/* there are */
-	uint32_t *hub;		/* by switch: place of its port 0 in kind[] */
-	uint8_t *kind;		/* by port: enum kind of its link */
-};
-
 enum kind {			/* of a link, from where it is left */
-	KIND_NONE,		/* to a host */
 	KIND_LOCAL,		/* dragonfly+: from a leaf to a spine */
 	KIND_DOWN,		/* dragonfly+: from a spine to a leaf */
 	KIND_GLOBAL,
@@ -58,56 +50,24 @@ struct dragonfly {
 	uint8_t *kind;			/* by link: enum kind */
 	uint32_t *exit_first;		/* by (group, group): global links between them in exit[] */
 	uint32_t *exit;			/* links, in order of the switches that they leave */
-	struct dragonfly_lanes *lanes;	/* by ports, for the plan */
 	struct hops hops;		/* ways and tables */
 };
 
-struct dragonfly_memo {
-	struct groups *groups;		/* reference held */
-};
-
 /* ---- Groups ---- */
-
-static void
-memo_free(struct plan_memo *m)
-{
-	struct dragonfly_memo *memo = m->state;
-
-	groups_unref(memo->groups);
-	mem_free(memo);
-	mem_free(m);
-}
-
-static struct plan_memo *
-memo_new(struct groups *g)
-{
-	struct plan_memo *m = mem_zalloc(sizeof(*m));
-	struct dragonfly_memo *memo = mem_zalloc(sizeof(*memo));
-
-	memo->groups = groups_ref(g);
-	*m = (struct plan_memo){
-		.refs = 1, .owner = &engine_dragonfly, .free = memo_free, .state = memo,
-	};
-	return m;
-}
 
 /* Groups of the last plan if the fabric still fits them, else found anew, with what is known to be
  * lost put back. */
 static int
 choose_groups(struct dragonfly *d, struct error *e)
 {
-	const struct plan_memo *m = d->in->previous ? d->in->previous->memo : NULL;
+	struct groups *last = hops_last_shape(d->in, &engine_dragonfly);
 	const struct fabric *whole;
 	struct links links;
 	int rc;
 
-	if (m && m->owner == &engine_dragonfly) {
-		struct groups *g = ((const struct dragonfly_memo *)m->state)->groups;
-
-		if (groups_fit(g, &d->links, &d->place)) {
-			d->groups = groups_ref(g);
-			return 0;
-		}
+	if (last && groups_fit(last, &d->links, &d->place)) {
+		d->groups = groups_ref(last);
+		return 0;
 	}
 	whole = nominal_fabric(d->in->fabric);
 	links_init(&links, whole);
@@ -278,37 +238,29 @@ rule_link(const void *arg, uint32_t sw, uint32_t home, unsigned variant)
 
 /* ---- Lanes ---- */
 
-static enum turn
-turn_of(bool plus, unsigned in, unsigned out)
+static unsigned
+lane_of_turn(unsigned lanes, enum turn turn)
+{
+	return turn < lanes ? turn : lanes - 1;
+}
+
+static unsigned
+dragonfly_lane(unsigned lanes, unsigned in, unsigned out)
 {
 	if (in == KIND_GLOBAL && out == KIND_GLOBAL)
-		return TURN_GLOBAL;
-	if (plus && in == KIND_NONE && out == KIND_DOWN)
-		return TURN_GLOBAL;
-	if (plus)
-		return in == KIND_DOWN && out == KIND_LOCAL ? TURN_LOCAL : TURN_NONE;
+		return lane_of_turn(lanes, TURN_GLOBAL);
 	if (in == KIND_LOCAL && out == KIND_LOCAL)
-		return TURN_LOCAL;
-	return in == KIND_GLOBAL && out == KIND_LOCAL ? TURN_AFTER : TURN_NONE;
-}
-
-/* The lane of a turn, as far as there are lanes. */
-static unsigned
-lane_of(const struct dragonfly_lanes *l, unsigned in, unsigned out)
-{
-	enum turn turn = turn_of(l->plus, in, out);
-	unsigned lane = turn == TURN_NONE ? 0 : l->plus ? (unsigned)turn - 1 : (unsigned)turn;
-
-	return lane < l->lanes ? lane : l->lanes - 1;
+		return lane_of_turn(lanes, TURN_LOCAL);
+	return lane_of_turn(lanes, in == KIND_GLOBAL ? TURN_AFTER : TURN_NONE);
 }
 
 static unsigned
-rule_lane(const void *arg, uint32_t in, uint32_t out, unsigned class)
+plus_lane(unsigned lanes, unsigned in, unsigned out)
 {
-	const struct dragonfly *d = arg;
-
-	(void)class;
-	return lane_of(d->lanes, in == LINKS_NONE ? KIND_NONE : d->kind[in], d->kind[out]);
+	if ((in == KIND_GLOBAL && out == KIND_GLOBAL) || (in == HOPS_START && out == KIND_DOWN))
+		return lane_of_turn(lanes, TURN_GLOBAL - 1);
+	return lane_of_turn(lanes, in == KIND_DOWN && out == KIND_LOCAL ? TURN_LOCAL - 1 :
+				   TURN_NONE);
 }
 
 static bool
@@ -325,73 +277,6 @@ rule_waits(const void *arg, uint32_t in, unsigned in_lane, uint32_t out, unsigne
 	if (a == KIND_LOCAL && b != KIND_LOCAL)
 		return in_lane < 2 && !out_lane;
 	return !in_lane && !out_lane && (a == KIND_LOCAL || b == KIND_DOWN);
-}
-
-static uint8_t
-plan_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t from,
-	  uint8_t class)
-{
-	const struct dragonfly_lanes *d = l->state;
-	const uint8_t *kind = &d->kind[d->hub[sw]];
-	/* A port's kind is that of leaving by it: who came in by it left the other end. */
-	unsigned came = kind[in] == KIND_DOWN ? KIND_LOCAL :
-			kind[in] == KIND_LOCAL && d->plus ? KIND_DOWN : kind[in];
-
-	(void)from;
-	(void)class;
-	return (uint8_t)lane_of(d, came, kind[out]);
-}
-
-static void
-lanes_free(struct dragonfly_lanes *l)
-{
-	if (!l)
-		return;
-	mem_free(l->hub);
-	mem_free(l->kind);
-	mem_free(l);
-}
-
-static void
-plan_lanes_free(struct plan_lanes *l)
-{
-	lanes_free(l->state);
-	mem_free(l);
-}
-
-static struct dragonfly_lanes *
-lanes_new(const struct dragonfly *d, unsigned lanes)
-{
-	struct dragonfly_lanes *l = mem_zalloc(sizeof(*l));
-	uint32_t ports = 0;
-
-	for (uint32_t sw = 0; sw < d->links.n; sw++)
-		ports += fabric_switch_node(d->links.f, sw)->nports + 1u;
-	*l = (struct dragonfly_lanes){
-		.plus = d->groups->plus, .lanes = lanes,
-		.hub = mem_array(d->links.n + 1, sizeof(*l->hub)),
-		.kind = mem_array(ports + 1, 1),
-	};
-	memcpy(l->hub, d->links.hub, d->links.n * sizeof(*l->hub));
-	for (uint32_t i = 0; i < ports; i++)
-		l->kind[i] = d->links.of[i] == LINKS_NONE ? KIND_NONE : d->kind[d->links.of[i]];
-	return l;
-}
-
-static struct plan_lanes *
-make_plan_lanes(struct dragonfly *d)
-{
-	struct plan_lanes *l;
-
-	if (d->lanes->lanes == 1)
-		return NULL;
-	l = mem_zalloc(sizeof(*l));
-	*l = (struct plan_lanes){
-		.refs = 1, .classes = 1, .lanes = (uint8_t)d->lanes->lanes,
-		.lane = plan_lane, .free = plan_lanes_free, .state = d->lanes,
-	};
-	d->lanes = NULL;
-	return l;
 }
 
 /* ---- The engine ---- */
@@ -437,7 +322,6 @@ dragonfly_free(struct dragonfly *d)
 	mem_free(d->kind);
 	mem_free(d->exit_first);
 	mem_free(d->exit);
-	lanes_free(d->lanes);
 	links_free(&d->links);
 }
 
@@ -446,7 +330,7 @@ dragonfly_route(const struct engine_input *in, struct engine_output *out, struct
 {
 	struct dragonfly d = { .in = in };
 	struct hops_rule rule = {
-		.link = rule_link, .lane = rule_lane, .waits = rule_waits, .arg = &d,
+		.link = rule_link, .waits = rule_waits, .arg = &d,
 		.broken = true, .variants = 1,
 	};
 	int rc;
@@ -457,16 +341,17 @@ dragonfly_route(const struct engine_input *in, struct engine_output *out, struct
 	if (!rc) {
 		place_switches(&d);
 		list_exits(&d);
-		d.lanes = lanes_new(&d, hops_vls(in, d.groups->plus ? 3 : 4));
-		d.hops.rule.lanes = d.lanes->lanes;
+		d.hops.rule.kind = d.kind;
+		d.hops.rule.kind_lane = d.groups->plus ? plus_lane : dragonfly_lane;
+		d.hops.rule.lanes = hops_vls(in, d.groups->plus ? 3 : 4);
 		d.hops.rule.variants = count_variants(&d);
 		rc = hops_find_detours(&d.hops, e);
 	}
 	if (!rc) {
 		hops_fill(&d.hops, out);
 		say(&d, out);
-		out->memo = memo_new(d.groups);
-		out->lanes = make_plan_lanes(&d);
+		out->memo = hops_memo(&engine_dragonfly, groups_ref(d.groups), groups_unref);
+		out->lanes = hops_lanes(&d.hops);
 	}
 	dragonfly_free(&d);
 	return rc;

@@ -4,6 +4,7 @@
 #include "routing/dragonfly.h"
 #include "routing/fattree.h"
 #include "routing/file.h"
+#include "routing/hyperx.h"
 #include "routing/minhop.h"
 #include "routing/torus.h"
 #include "routing/updn.h"
@@ -15,6 +16,7 @@ const struct engine *const engines[] = {
 	&engine_minhop,
 	&engine_torus,
 	&engine_dragonfly,
+	&engine_hyperx,
 	&engine_file,
 	NULL,
 };

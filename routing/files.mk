@@ -22,6 +22,8 @@ routing_src := \
 	routing/groups.c \
 	routing/hops.c \
 	routing/hops_detour.c \
+	routing/hops_lanes.c \
+	routing/hyperx.c \
 	routing/ladder.c \
 	routing/levels.c \
 	routing/lineup.c \
@@ -37,6 +39,7 @@ routing_src := \
 	routing/repair.c \
 	routing/report.c \
 	routing/roots.c \
+	routing/rows.c \
 	routing/torus.c \
 	routing/torus_lanes.c \
 	routing/tree.c \

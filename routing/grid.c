@@ -15,8 +15,10 @@ grid_shape_ref(struct grid_shape *s)
 }
 
 void
-grid_shape_unref(struct grid_shape *s)
+grid_shape_unref(void *shape)
 {
+	struct grid_shape *s = shape;
+
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	mem_free(s->guid);

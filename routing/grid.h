@@ -45,7 +45,7 @@ grid_find(const struct links *l, struct grid_shape **shape, struct error *e);
 struct grid_shape *
 grid_shape_ref(struct grid_shape *s);
 void
-grid_shape_unref(struct grid_shape *s);	/* NULL is allowed */
+grid_shape_unref(void *shape);	/* a struct grid_shape; NULL is allowed */
 /* "8x8x8 torus", "5x3 mesh", "hypercube of 4 dimensions", "grid of 5 (ring) x 4". */
 #define GRID_TEXT_SIZE 96
 const char *

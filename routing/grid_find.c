@@ -2,6 +2,7 @@
 #include "routing/grid.h"
 #include <stdlib.h>
 #include <string.h>
+#include "routing/sets.h"
 #include "sm/base/mem.h"
 
 /*
@@ -38,25 +39,6 @@ struct finder {
 };
 
 #define BUNDLES_MAX 512u	/* the pairs of them must be kept */
-
-static uint32_t
-root_of(uint32_t *set, uint32_t x)
-{
-	while (set[x] != x)
-		x = set[x] = set[set[x]];
-	return x;
-}
-
-static void
-join(uint32_t *set, uint32_t a, uint32_t b)
-{
-	a = root_of(set, a);
-	b = root_of(set, b);
-	if (a < b)
-		set[b] = a;
-	else
-		set[a] = b;
-}
 
 static int
 not_a_grid(const struct finder *g, uint32_t sw, const char *why, struct error *e)
@@ -121,8 +103,8 @@ bundle_corner(struct finder *g, uint32_t x, uint32_t y, uint32_t a, uint32_t b, 
 {
 	if (corner == NONE)
 		return;
-	join(g->bundle, x, link_of(g, b, corner));
-	join(g->bundle, y, link_of(g, a, corner));
+	sets_join(g->bundle, x, link_of(g, b, corner));
+	sets_join(g->bundle, y, link_of(g, a, corner));
 }
 
 static int
@@ -132,7 +114,7 @@ find_bundles(struct finder *g, struct error *e)
 		g->bundle[i] = i;
 	each_corner(g, bundle_corner);
 	for (uint32_t i = 0; i < g->l->len; i++) {
-		uint32_t root = root_of(g->bundle, i);
+		uint32_t root = sets_root(g->bundle, i);
 
 		/* A root is the least of its set, and has its number by now. */
 		if (named(g, i) == i)
@@ -184,9 +166,9 @@ static bool
 cross(struct finder *g, uint32_t a, uint32_t b)
 {
 	for (uint32_t p = 0; p < g->nbundles; p++)
-		for (uint32_t q = 0; root_of(g->dim, p) == a && q < g->nbundles; q++)
+		for (uint32_t q = 0; sets_root(g->dim, p) == a && q < g->nbundles; q++)
 			if (g->crosses[p * g->words + q / 64] >> q % 64 & 1 &&
-			    root_of(g->dim, q) == b)
+			    sets_root(g->dim, q) == b)
 				return true;
 	return false;
 }
@@ -203,10 +185,10 @@ join_meetings(struct finder *g)
 				m[len++] = (struct meeting){ g->meets[a * n + b], a, b };
 	qsort(m, len, sizeof(*m), by_times);
 	for (uint32_t i = 0; i < len; i++) {
-		uint32_t a = root_of(g->dim, m[i].a), b = root_of(g->dim, m[i].b);
+		uint32_t a = sets_root(g->dim, m[i].a), b = sets_root(g->dim, m[i].b);
 
 		if (a != b && !cross(g, a, b))
-			join(g->dim, a, b);
+			sets_join(g->dim, a, b);
 	}
 	mem_free(m);
 }
@@ -225,10 +207,10 @@ find_dims(struct finder *g, struct error *e)
 		g->dim[i] = i;
 	join_meetings(g);
 	for (uint32_t i = 0; i < n; i++)
-		if (root_of(g->dim, i) == i)
+		if (sets_root(g->dim, i) == i)
 			number[i] = g->dims++;
 	for (uint32_t i = 0; i < n; i++)
-		number[i] = number[root_of(g->dim, i)];
+		number[i] = number[sets_root(g->dim, i)];
 	memcpy(g->dim, number, n * sizeof(*number));
 	mem_free(number);
 	if (g->dims > GRID_DIMS)
@@ -273,7 +255,7 @@ beside_switch(const struct finder *g, unsigned dim, uint32_t *layer, uint32_t *s
 
 	for (uint32_t k = g->l->first[sw]; k < g->l->first[sw + 1]; k++)
 		if (g->dim[g->bundle[named(g, k)]] == dim && n < 2)
-			found[n++] = root_of(set, layer[g->l->to[k]]);
+			found[n++] = sets_root(set, layer[g->l->to[k]]);
 	return n;
 }
 
@@ -284,7 +266,7 @@ join_sides(uint32_t *set, uint32_t side[2], uint32_t a, uint32_t b)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (side[i] != NONE)
-			side[i] = root_of(set, side[i]);
+			side[i] = sets_root(set, side[i]);
 	if (side[0] == NONE) {
 		side[0] = a;
 		side[1] = b;
@@ -293,11 +275,11 @@ join_sides(uint32_t *set, uint32_t side[2], uint32_t a, uint32_t b)
 	if ((a == side[0] && b == side[1]) || (a == side[1] && b == side[0]))
 		return false;
 	if (a == side[0] || b == side[1]) {
-		join(set, a, side[0]);
-		join(set, b, side[1]);
+		sets_join(set, a, side[0]);
+		sets_join(set, b, side[1]);
 	} else if (a == side[1] || b == side[0]) {
-		join(set, a, side[1]);
-		join(set, b, side[0]);
+		sets_join(set, a, side[1]);
+		sets_join(set, b, side[0]);
 	} else {
 		return false;
 	}
@@ -317,19 +299,19 @@ join_pieces(const struct finder *g, unsigned dim, uint32_t *layer, uint32_t *set
 	memset(side, 0xff, (n + 1) * sizeof(*side));
 	for (uint32_t sw = 0; sw < g->n; sw++)
 		if (beside_switch(g, dim, layer, set, sw, found) == 2) {
-			between[root_of(set, layer[sw])] = true;
+			between[sets_root(set, layer[sw])] = true;
 			if (two)
-				changed |= join_sides(set, side[root_of(set, layer[sw])],
+				changed |= join_sides(set, side[sets_root(set, layer[sw])],
 						      found[0], found[1]);
 		}
 	for (uint32_t sw = 0; !two && sw < g->n; sw++) {
-		uint32_t *s = side[root_of(set, layer[sw])];
+		uint32_t *s = side[sets_root(set, layer[sw])];
 
-		if (between[root_of(set, layer[sw])] ||
+		if (between[sets_root(set, layer[sw])] ||
 		    beside_switch(g, dim, layer, set, sw, found) != 1)
 			continue;
-		if (s[0] != NONE && root_of(set, s[0]) != found[0]) {
-			join(set, s[0], found[0]);
+		if (s[0] != NONE && sets_root(set, s[0]) != found[0]) {
+			sets_join(set, s[0], found[0]);
 			changed = true;
 		}
 		s[0] = found[0];
@@ -352,7 +334,7 @@ whole_layers(const struct finder *g, unsigned dim, uint32_t *layer, uint32_t n)
 	       join_pieces(g, dim, layer, set, n, false))
 		;
 	for (uint32_t i = 0; i < n; i++)
-		number[i] = root_of(set, i) == i ? len++ : number[root_of(set, i)];
+		number[i] = sets_root(set, i) == i ? len++ : number[sets_root(set, i)];
 	for (uint32_t sw = 0; sw < g->n; sw++)
 		layer[sw] = number[layer[sw]];
 	mem_free(set);

@@ -206,8 +206,10 @@ groups_ref(struct groups *g)
 }
 
 void
-groups_unref(struct groups *g)
+groups_unref(void *groups)
 {
+	struct groups *g = groups;
+
 	if (!g || __atomic_sub_fetch(&g->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	mem_free(g->guid);

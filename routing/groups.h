@@ -31,7 +31,7 @@ groups_find(const struct links *l, struct groups **groups, struct error *e);
 struct groups *
 groups_ref(struct groups *g);
 void
-groups_unref(struct groups *g);		/* NULL is allowed */
+groups_unref(void *groups);	/* a struct groups; NULL is allowed */
 /* By switch of a snapshot: place in guid[]; false: some switch or link does not fit. The caller
  * frees *place. */
 bool

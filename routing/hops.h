@@ -18,8 +18,11 @@ struct hops_rule {
 	/* Path class of packets between two switches, the same both ways; NULL: one class. */
 	unsigned (*class)(const void *arg, uint32_t a, uint32_t b);
 	/* Lane on link `out`, of packets that came by link `in` (as numbered from where they were
-	 * before; LINKS_NONE: they start here); NULL: one lane. */
+	 * before; LINKS_NONE: they start here). */
 	unsigned (*lane)(const void *arg, uint32_t in, uint32_t out, unsigned class);
+	/* Instead, the lane by the kinds of these links (HOPS_START: there is none). */
+	unsigned (*kind_lane)(unsigned lanes, unsigned in, unsigned out);
+	const uint8_t *kind;		/* by link: its kind from this end, to the engine's taste */
 	/* May a packet by rule, in any fabric of this shape, hold the one and wait for the other?
 	 * Asked in large fabrics, where ways by rule are not followed one by one; NULL: follow. */
 	bool (*waits)(const void *arg, uint32_t in, unsigned in_lane, uint32_t out,
@@ -29,6 +32,8 @@ struct hops_rule {
 	unsigned lanes;			/* that lane() tells of: all are below */
 	bool broken;			/* link() may find nothing */
 };
+
+#define HOPS_START 255u
 
 struct hops {
 	const struct engine_input *in;	/* what is routed */
@@ -57,6 +62,15 @@ hops_vls(const struct engine_input *in, unsigned most);
  * end in a credit loop. Without `rule.broken` there is nothing to do. */
 int
 hops_find_detours(struct hops *h, struct error *e);
+/* Classes and lanes for a plan, by rule.kind_lane(); NULL: one lane. */
+struct plan_lanes *
+hops_lanes(const struct hops *h);
+/* What an engine knows of the shape of a fabric, for its next run; takes a reference over. */
+struct plan_memo *
+hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape));
+/* That of the last run, or NULL. */
+void *
+hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The tables: destinations of one switch are spread over the variants, and then over the cables of
  * a link. */
 void

@@ -140,7 +140,11 @@ bit_of(const struct waits *w, size_t before, uint32_t link, unsigned lane, uint6
 static unsigned
 lane_of(const struct hops *h, uint32_t in, uint32_t out, unsigned class)
 {
-	return h->rule.lane ? h->rule.lane(h->rule.arg, in, out, class) : 0;
+	const struct hops_rule *r = &h->rule;
+
+	if (r->lane)
+		return r->lane(r->arg, in, out, class);
+	return r->kind_lane(r->lanes, in == LINKS_NONE ? HOPS_START : r->kind[in], r->kind[out]);
 }
 
 static unsigned

@@ -32,47 +32,20 @@ struct torus {
 	bool broken;			/* something is missing */
 };
 
-struct torus_memo {
-	struct grid_shape *shape;	/* reference held */
-};
-
 /* ---- The grid ---- */
-
-static void
-memo_free(struct plan_memo *m)
-{
-	struct torus_memo *memo = m->state;
-
-	grid_shape_unref(memo->shape);
-	mem_free(memo);
-	mem_free(m);
-}
-
-static struct plan_memo *
-memo_new(struct grid_shape *s)
-{
-	struct plan_memo *m = mem_zalloc(sizeof(*m));
-	struct torus_memo *memo = mem_zalloc(sizeof(*memo));
-
-	memo->shape = grid_shape_ref(s);
-	*m = (struct plan_memo){
-		.refs = 1, .owner = &engine_torus, .free = memo_free, .state = memo,
-	};
-	return m;
-}
 
 /* The grid of the last plan if the fabric still fits it, else one that is found anew, with what is
  * known to be lost put back. */
 static int
 choose_grid(struct torus *t, struct error *e)
 {
-	const struct plan_memo *m = t->in->previous ? t->in->previous->memo : NULL;
+	struct grid_shape *last = hops_last_shape(t->in, &engine_torus);
 	const struct fabric *whole;
 	struct links links;
 	int rc;
 
-	if (m && m->owner == &engine_torus) {
-		t->shape = grid_shape_ref(((const struct torus_memo *)m->state)->shape);
+	if (last) {
+		t->shape = grid_shape_ref(last);
 		if (grid_open(&t->g, t->shape, &t->links, NULL) == 0)
 			return 0;
 		grid_close(&t->g);
@@ -303,7 +276,7 @@ torus_route(const struct engine_input *in, struct engine_output *out, struct err
 	if (!rc) {
 		hops_fill(&t.hops, out);
 		say(&t, out);
-		out->memo = memo_new(t.shape);
+		out->memo = hops_memo(&engine_torus, grid_shape_ref(t.shape), grid_shape_unref);
 		out->lanes = torus_lanes(t.rule);
 		t.rule = NULL;
 	}

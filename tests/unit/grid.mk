@@ -7,3 +7,6 @@ test_torus_extra := -lcmocka
 unit_tests += test_dragonfly
 test_dragonfly_libs := qos routing fabric sim text wire base
 test_dragonfly_extra := -lcmocka
+unit_tests += test_hyperx
+test_hyperx_libs := qos routing fabric sim text wire base
+test_hyperx_extra := -lcmocka
