@@ -24,7 +24,8 @@ help:
 	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
 	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along;' \
-	'                    the subnet administrator of 8,192 hosts under load' \
+	'                    all that osmtest has, from two hosts; the subnet administrator of' \
+	'                    8,192 hosts under load' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
 	'make unit           unit tests only; make check K=word runs the tests whose names have it' \
