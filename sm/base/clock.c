@@ -13,6 +13,16 @@
  */
 
 monotime
+backoff_delay(monotime first, monotime max, unsigned failures)
+{
+	monotime d = first;
+
+	while (failures-- > 1 && d < max)
+		d *= 2;
+	return d < max ? d : max;
+}
+
+monotime
 clock_monotonic(void)
 {
 	struct timespec ts;

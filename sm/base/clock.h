@@ -13,6 +13,11 @@ typedef int64_t monotime;
 #define SEC(n) ((monotime)(n) * 1000000000)
 #define MONOTIME_NEVER INT64_MAX
 
+/* How long to leave alone what has failed so often in a row: `first` after the first failure (and
+ * without any), twice as long after each further one, `max` at most. */
+monotime
+backoff_delay(monotime first, monotime max, unsigned failures);
+
 /* The machine's clocks. Code below main() asks its loop (loop_now, loop_wall) instead. */
 monotime
 clock_monotonic(void);

@@ -29,7 +29,7 @@
 #include "sm/sa/sa.h"
 
 #define RETRY_FIRST SEC(5)
-#define RETRY_DOUBLED 6u	/* at most 320 s */
+#define RETRY_MAX SEC(320)
 #define BLOCK 32u		/* MLIDs of a block */
 #define NO_MLID 0xbfffu		/* MulticastFDBTop of a table without entries */
 #define NO_PORT 255u		/* of DefaultMulticastPrimaryPort: such packets are dropped */
@@ -489,18 +489,16 @@ static void
 fail(struct subnet *s, struct device *d, const char *why)
 {
 	char text[DEVICE_TEXT_SIZE];
-	monotime wait = RETRY_FIRST;
+	monotime wait;
 
 	if (d->mft.failed)
 		return;
-	for (unsigned i = 0; i < d->mft.failures && i < RETRY_DOUBLED; i++)
-		wait *= 2;
 	if (!d->mft.failures)
 		subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0,
 			     "%s does not take its multicast table: %s",
 			     device_text(text, d, s->env.names), why);
 	d->mft.failed = true;
-	d->mft.failures++;
+	wait = backoff_delay(RETRY_FIRST, RETRY_MAX, ++d->mft.failures);
 	d->mft.retry_at = loop_now(s->env.loop) + wait;
 	s->multicast.failed++;
 	if (!loop_timer_pending(s->multicast.retry))

@@ -146,16 +146,6 @@ start_devices(struct subnet *s)
 	}
 }
 
-static monotime
-backoff(unsigned failures)
-{
-	monotime d = BACKOFF_FIRST;
-
-	while (failures-- > 1 && d < BACKOFF_MAX)
-		d *= 2;
-	return d;
-}
-
 /* Nothing more is asked of it, and all is answered. */
 static void
 device_ended(struct subnet *s, struct device *d)
@@ -170,7 +160,8 @@ device_ended(struct subnet *s, struct device *d)
 	h->due = true;
 	if (h->failures < UINT8_MAX)
 		h->failures++;
-	h->after = loop_now(s->env.loop) + backoff(h->failures);
+	h->after = loop_now(s->env.loop) +
+		   backoff_delay(BACKOFF_FIRST, BACKOFF_MAX, h->failures);
 	s->reader.again = true;
 }
 

@@ -327,11 +327,7 @@ subnet_want_device(struct subnet *s, uint64_t node_guid)
 monotime
 subnet_retry_delay(const struct subnet *s)
 {
-	monotime d = RETRY_FIRST;
-
-	for (unsigned i = 1; i < s->failures && d < RETRY_MAX; i++)
-		d *= 2;
-	return d < RETRY_MAX ? d : RETRY_MAX;
+	return backoff_delay(RETRY_FIRST, RETRY_MAX, s->failures);
 }
 
 static bool

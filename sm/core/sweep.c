@@ -34,11 +34,7 @@ level_open(struct subnet *s);
 monotime
 sweep_backoff(unsigned failures)
 {
-	monotime d = BACKOFF_FIRST;
-
-	while (failures-- > 1 && d < BACKOFF_MAX)
-		d *= 2;
-	return d < BACKOFF_MAX ? d : BACKOFF_MAX;
+	return backoff_delay(BACKOFF_FIRST, BACKOFF_MAX, failures);
 }
 
 /*

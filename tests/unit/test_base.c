@@ -439,6 +439,18 @@ test_clock_text(void **state)
 }
 
 static void
+test_backoff(void **state)
+{
+	static const int waits[] = { 5, 5, 10, 20, 40, 60, 60 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		assert_int_equal(backoff_delay(SEC(5), SEC(60), i), SEC(waits[i]));
+	assert_int_equal(backoff_delay(SEC(5), SEC(60), UINT32_MAX), SEC(60));
+	assert_int_equal(backoff_delay(SEC(5), SEC(3), 1), SEC(3));
+}
+
+static void
 test_duration_text(void **state)
 {
 	static const struct {
@@ -609,6 +621,7 @@ main(void)
 		cmocka_unit_test(test_map_spread),
 		cmocka_unit_test(test_map_text),
 		cmocka_unit_test(test_clock_text),
+		cmocka_unit_test(test_backoff),
 		cmocka_unit_test(test_duration_text),
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_table_hostile),
