@@ -5,6 +5,7 @@ core_src := \
 	sm/core/claims.c \
 	sm/core/daemon.c \
 	sm/core/discover.c \
+	sm/core/dispatch.c \
 	sm/core/drain.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \

@@ -7,10 +7,9 @@
  *      +----port lost------+                           \______________/        |
  *                          ^----- timer, trap, SIGHUP, reroute, loss ----------+
  *
- * The transaction engine calls next()/done() for whichever stage runs; a stage ends when nothing is
- * under way (idle()). Events that arrive meanwhile are collected in `wanted` and `dirty` and start
- * the next sweep. No Set leaves before discovery has ended and mastership is decided, no table
- * before the proof, no ACTIVE before the tables.
+ * A stage ends when nothing is under way any more (dispatch.c). Events that arrive meanwhile are
+ * collected in `wanted` and `dirty` and start the next sweep. No Set leaves before discovery has
+ * ended and mastership is decided, no table before the proof, no ACTIVE before the tables.
  */
 #include "sm/core/subnet.h"
 
@@ -103,178 +102,6 @@ subnet_not_up(struct subnet *s, const char *fmt, ...)
 	vsnprintf(s->why_not, sizeof(s->why_not), fmt, ap);
 	va_end(ap);
 	s->up = false;
-}
-
-/*
- * The transaction engine's questions, handed to the stage that runs.
- */
-bool
-subnet_address(struct subnet *s, struct device *d, unsigned port, struct transact_request *r)
-{
-	int hops = 0;
-
-	if (d && !topo_mend_path(&s->topo, d, port))
-		return false;
-	if (d)
-		hops = topo_path(&s->topo, d, port, s->scratch_path);
-	if (hops < 0)
-		return false;
-	r->port = (uint8_t)port;
-	r->path = s->scratch_path;
-	r->hops = (uint8_t)hops;
-	r->m_key = s->conf->m_key;
-	return true;
-}
-
-static bool
-on_next(void *arg, struct transact_target *t, struct transact_request *r)
-{
-	struct subnet *s = arg;
-
-	if (s->ending)
-		return false;
-	if (agent_of(t)->kind == AGENT_READER)
-		return reader_next(s, agent_of(t), r);
-	switch (s->stage) {
-	case SUBNET_SWEEP:
-		return sweep_next(s, agent_of(t), r);
-	case SUBNET_PUSH:
-		return push_next(s, agent_of(t), r);
-	case SUBNET_POLL:
-		return peers_next(s, agent_of(t), r);
-	case SUBNET_MULTICAST:
-		return multicast_next(s, agent_of(t), r);
-	case SUBNET_GUIDS:
-		return guids_next(s, agent_of(t), r);
-	case SUBNET_PORTS:
-		return babble_next(s, agent_of(t), r);
-	default:
-		return false;
-	}
-}
-
-/* A request is under way to port `port` of the device behind path[], or one hop past it. */
-static enum transact_way
-on_route(void *arg, struct transact_target *t, uint8_t port, uint8_t path[SMP_MAX_HOPS + 1],
-	 uint8_t *hops)
-{
-	struct subnet *s = arg;
-	struct agent *a = agent_of(t);
-	bool probe = a->kind == AGENT_PROBE;
-	struct device *d;
-	int len;
-
-	if (a->kind == AGENT_OWN)
-		return TRANSACT_KEEP;
-	d = agent_device(a);
-	if (topo_path_leads(&s->topo, d, path, *hops - probe))
-		return TRANSACT_KEEP;
-	if (!topo_mend_path(&s->topo, d, port))
-		return TRANSACT_LOST;
-	len = topo_path(&s->topo, d, port, path);
-	if (len < 0 || len + probe > SMP_MAX_HOPS)
-		return TRANSACT_LOST;
-	if (probe)
-		path[++len] = port;
-	else
-		d->tried_path = topo_path_hash(d);
-	*hops = (uint8_t)len;
-	return TRANSACT_AGAIN;
-}
-
-/* The stage has learnt that cables are gone: what was sent across them is sent another way. */
-static void
-follow_cables(struct subnet *s)
-{
-	if (s->routes_version == s->topo.path_version)
-		return;
-	s->routes_version = s->topo.path_version;
-	transact_reroute(s->transact);
-}
-
-static void
-on_late(void *arg, struct transact_target *t)
-{
-	struct subnet *s = arg;
-
-	if (s->stage == SUBNET_SWEEP && !s->ending)
-		sweep_late(s, agent_of(t));
-}
-
-static void
-on_done(void *arg, struct transact_target *t, const struct transact_result *res)
-{
-	struct subnet *s = arg;
-
-	if (agent_of(t)->kind == AGENT_READER) {
-		reader_done(s, agent_of(t), res);
-		return;
-	}
-	switch (s->stage) {
-	case SUBNET_SWEEP:
-		sweep_done(s, agent_of(t), res);
-		break;
-	case SUBNET_PUSH:
-		push_done(s, agent_of(t), res);
-		break;
-	case SUBNET_POLL:
-		peers_done(s, agent_of(t), res);
-		break;
-	case SUBNET_MULTICAST:
-		multicast_done(s, agent_of(t), res);
-		break;
-	case SUBNET_GUIDS:
-		guids_done(s, agent_of(t), res);
-		break;
-	case SUBNET_PORTS:
-		babble_done(s, agent_of(t), res);
-		break;
-	default:
-		if (agent_of(t)->kind == AGENT_DEVICE)
-			list_entry(agent_of(t), struct device, agent)->inflight = 0;
-	}
-	follow_cables(s);
-}
-
-static void
-poll_ended(struct subnet *s)
-{
-	subnet_set_stage(s, SUBNET_IDLE);
-	if (s->wanted != SWEEP_NONE)
-		loop_timer_set(s->soon, SETTLE);
-	else
-		loop_timer_set(s->timer, s->conf->standby_poll);
-}
-
-static void
-on_idle(void *arg)
-{
-	struct subnet *s = arg;
-
-	if (s->ending)
-		return;
-	switch (s->stage) {
-	case SUBNET_SWEEP:
-		sweep_idle(s);
-		break;
-	case SUBNET_PUSH:
-		push_idle(s);
-		break;
-	case SUBNET_POLL:
-		poll_ended(s);
-		break;
-	case SUBNET_MULTICAST:
-		multicast_idle(s);
-		break;
-	case SUBNET_GUIDS:
-		guids_idle(s);
-		break;
-	case SUBNET_PORTS:
-		babble_idle(s);
-		break;
-	default:
-		break;
-	}
 }
 
 /*
@@ -448,7 +275,7 @@ on_timer(void *subnet)
 		subnet_set_stage(s, SUBNET_POLL);
 		peers_poll(s);
 		if (transact_is_idle(s->transact))
-			poll_ended(s);
+			subnet_poll_done(s);
 		return;
 	}
 	if (s->wanted < SWEEP_LIGHT)
@@ -459,6 +286,16 @@ on_timer(void *subnet)
 /*
  * Ends of stages.
  */
+void
+subnet_poll_done(struct subnet *s)
+{
+	subnet_set_stage(s, SUBNET_IDLE);
+	if (s->wanted != SWEEP_NONE)
+		loop_timer_set(s->soon, SETTLE);
+	else
+		loop_timer_set(s->timer, s->conf->standby_poll);
+}
+
 static void
 forget_devices(struct subnet *s)
 {
@@ -496,7 +333,7 @@ own_port_down(struct subnet *s, const char *why)
 	loop_timer_set(s->soon, PORT_DOWN_POLL);
 }
 
-/* What keeps our own port from being used, or NULL. */
+/* Whether something keeps our own port from being used, and what. */
 static bool
 own_port_problem(struct subnet *s, char *why, size_t size)
 {
@@ -560,7 +397,6 @@ static void
 route_turn(void *subnet)
 {
 	struct subnet *s = subnet;
-
 	struct change_report report;
 
 	if (s->shown) {
@@ -700,27 +536,6 @@ watch_link(void *arg, const struct live_port *a, const struct live_port *b, bool
 }
 
 static void
-make_transact(struct subnet *s)
-{
-	struct transact_options o = {
-		.window_start = s->conf->max_smps < 64 ? s->conf->max_smps : 64,
-		.window_max = s->conf->max_smps,
-		.target_max = s->conf->max_smps_per_device,
-		.retries = s->conf->retries,
-		.timeout = s->conf->timeout,
-		.timeout_min = s->conf->timeout < MSEC(50) ? s->conf->timeout : MSEC(50),
-	};
-	struct transact_ops ops = {
-		.next = on_next, .done = on_done, .idle = on_idle, .request = notice_request,
-		.route = on_route, .late = on_late, .arg = s,
-	};
-
-	s->transact = transact_new(s->env.loop, s->port, &o, &ops);
-	topo_init(&s->topo);
-	s->topo.watch = (struct topo_watch){.node = watch_node, .link = watch_link, .arg = s};
-}
-
-static void
 on_port(void *arg, bool up, const char *why)
 {
 	struct subnet *s = arg;
@@ -729,8 +544,13 @@ on_port(void *arg, bool up, const char *why)
 	if (up) {
 		subnet_event(s, EVENT_PORT, LOG_L_NOTICE, s->port->id.guid, s->port->id.number,
 			     "port %s is in use: %s", s->port->id.name, why);
-		if (!s->transact)
-			make_transact(s);
+		if (!s->transact) {
+			dispatch_start(s);
+			topo_init(&s->topo);
+			s->topo.watch = (struct topo_watch){
+				.node = watch_node, .link = watch_link, .arg = s,
+			};
+		}
 		s->issm = false;
 		s->wanted = SWEEP_HEAVY;
 		subnet_not_up(s, "discovering");

@@ -9,10 +9,10 @@
 #include "sm/port/transact.h"
 
 /*
- * The inside of struct subnet, shared by the files of this folder: subnet.c (stages), sweep.c
- * (discovery), lids.c (addresses), planner.c (routing on a worker), push.c (programming),
- * reader.c (tables in the background), peers.c (other subnet managers), guids.c (alias GUIDs),
- * notice.c (what comes unasked).
+ * The inside of struct subnet, shared by the files of this folder: subnet.c (stages), dispatch.c
+ * (whose answer it is), sweep.c (discovery), lids.c (addresses), planner.c (routing on a worker),
+ * push.c (programming), reader.c (tables in the background), peers.c (other subnet managers),
+ * guids.c (alias GUIDs), notice.c (what comes unasked).
  */
 
 /* Stage of the subnet; transitions are in subnet.c. */
@@ -426,6 +426,13 @@ void
 subnet_route_done(struct subnet *s, struct plan_job *job);
 void
 subnet_push_done(struct subnet *s);
+void
+subnet_poll_done(struct subnet *s);
+
+/* dispatch.c */
+/* Our port is there for the first time: make the transaction engine. */
+void
+dispatch_start(struct subnet *s);
 /* Fill the addressing of a request to a device through its port; false if no route is known. */
 bool
 subnet_address(struct subnet *s, struct device *d, unsigned port, struct transact_request *r);
