@@ -4,7 +4,6 @@
 #include <string.h>
 #include "routing/groups.h"
 #include "routing/hops.h"
-#include "routing/nominal.h"
 #include "sm/base/mem.h"
 
 /*
@@ -55,34 +54,26 @@ struct dragonfly {
 
 /* ---- Groups ---- */
 
-/* Groups of the last plan if the fabric still fits them, else found anew, with what is known to be
- * lost put back. */
 static int
-choose_groups(struct dragonfly *d, struct error *e)
+find_groups(const struct links *l, void **shape, struct error *e)
 {
-	struct groups *last = hops_last_shape(d->in, &engine_dragonfly);
-	const struct fabric *whole;
-	struct links links;
-	int rc;
+	struct groups *found = NULL;
+	int rc = groups_find(l, &found, e);
 
-	if (last && groups_fit(last, &d->links, &d->place)) {
-		d->groups = groups_ref(last);
-		return 0;
-	}
-	whole = nominal_fabric(d->in->fabric);
-	links_init(&links, whole);
-	rc = groups_find(&links, &d->groups, e);
-	links_free(&links);
-	fabric_unref(whole);
-	if (!rc && groups_fit(d->groups, &d->links, &d->place))
-		return 0;
-	groups_unref(d->groups);
-	d->groups = NULL;
-	rc = groups_find(&d->links, &d->groups, e);
-	if (!rc && !groups_fit(d->groups, &d->links, &d->place))
-		rc = error_set(e, ERR_REFUSED, "the switches form no dragonfly: there are links "
-			       "between spines of one group");
+	*shape = found;
 	return rc;
+}
+
+static int
+take_groups(void *arg, void *shape, struct error *e)
+{
+	struct dragonfly *d = arg;
+
+	if (!groups_fit(shape, &d->links, &d->place))
+		return error_set(e, ERR_REFUSED, "the switches form no dragonfly: there are links "
+				 "between spines of one group");
+	d->groups = groups_ref(shape);
+	return 0;
 }
 
 static void
@@ -333,11 +324,15 @@ dragonfly_route(const struct engine_input *in, struct engine_output *out, struct
 		.link = rule_link, .waits = rule_waits, .arg = &d,
 		.broken = true, .variants = 1,
 	};
+	const struct hops_shape shape = {
+		.owner = &engine_dragonfly, .find = find_groups, .take = take_groups,
+		.unref = groups_unref, .arg = &d,
+	};
 	int rc;
 
 	links_init(&d.links, in->fabric);
 	hops_init(&d.hops, in, &d.links, &rule);
-	rc = choose_groups(&d, e);
+	rc = hops_take_shape(&shape, in, &d.links, e);
 	if (!rc) {
 		place_switches(&d);
 		list_exits(&d);

@@ -23,6 +23,7 @@ routing_src := \
 	routing/hops.c \
 	routing/hops_detour.c \
 	routing/hops_lanes.c \
+	routing/hops_shape.c \
 	routing/hyperx.c \
 	routing/ladder.c \
 	routing/levels.c \

@@ -8,7 +8,7 @@
 /*
  * For engines that know, for each switch and each home (the switch of a destination), which link
  * packets take by rule, and the lanes of links by rule: ways where the rule finds none because
- * something is missing, and the tables.
+ * something is missing, the tables, and the shape of the fabric that the rule goes by.
  */
 struct hops_rule {
 	/* The link out of `sw` towards `home`, another switch, by the given one of the variants
@@ -65,12 +65,25 @@ hops_find_detours(struct hops *h, struct error *e);
 /* Classes and lanes for a plan, by rule.kind_lane(); NULL: one lane. */
 struct plan_lanes *
 hops_lanes(const struct hops *h);
-/* What an engine knows of the shape of a fabric, for its next run; takes a reference over. */
+/* The shape of a fabric, to an engine's taste: found once, and remembered from plan to plan. */
+struct hops_shape {
+	const struct engine *owner;	/* whose */
+	/* From the cabling alone (a reference), or ERR_REFUSED and what fits none. */
+	int (*find)(const struct links *l, void **shape, struct error *e);
+	/* Put what is routed into it, with a reference of one's own: ERR_REFUSED, and what of it
+	 * does not fit. */
+	int (*take)(void *arg, void *shape, struct error *e);
+	void (*unref)(void *shape);	/* gives a reference back; NULL is allowed */
+	void *arg;			/* for take() */
+};
+/* Take the shape of the last plan if the fabric still fits it; else one that is found anew, with
+ * what is known to be lost put back; else one of what is left. ERR_REFUSED if that has none. */
+int
+hops_take_shape(const struct hops_shape *s, const struct engine_input *in,
+		const struct links *links, struct error *e);
+/* The shape for the next run; takes a reference over. */
 struct plan_memo *
 hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape));
-/* That of the last run, or NULL. */
-void *
-hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The tables: destinations of one switch are spread over the variants, and then over the cables of
  * a link. */
 void

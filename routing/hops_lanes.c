@@ -3,8 +3,8 @@
 #include "sm/base/mem.h"
 
 /*
- * What engines that route by a rule leave in a plan: lanes by the ports that packets come in and go
- * out by, and the shape of the fabric for the next run.
+ * What engines that route by a rule and by kinds of links leave in a plan: lanes by the ports that
+ * packets come in and go out by.
  */
 struct port_lanes {
 	unsigned lanes;			/* there are */
@@ -70,40 +70,4 @@ hops_lanes(const struct hops *h)
 		.free = lanes_free, .state = p,
 	};
 	return l;
-}
-
-/* ---- The shape ---- */
-
-struct shape_memo {
-	void *shape;			/* reference held */
-	void (*unref)(void *shape);	/* gives it back */
-};
-
-static void
-memo_free(struct plan_memo *m)
-{
-	struct shape_memo *s = m->state;
-
-	s->unref(s->shape);
-	mem_free(s);
-	mem_free(m);
-}
-
-struct plan_memo *
-hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape))
-{
-	struct plan_memo *m = mem_zalloc(sizeof(*m));
-	struct shape_memo *s = mem_zalloc(sizeof(*s));
-
-	*s = (struct shape_memo){ shape, unref };
-	*m = (struct plan_memo){ .refs = 1, .owner = owner, .free = memo_free, .state = s };
-	return m;
-}
-
-void *
-hops_last_shape(const struct engine_input *in, const struct engine *owner)
-{
-	const struct plan_memo *m = in->previous ? in->previous->memo : NULL;
-
-	return m && m->owner == owner ? ((const struct shape_memo *)m->state)->shape : NULL;
 }

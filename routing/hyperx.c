@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/hops.h"
-#include "routing/nominal.h"
 #include "routing/rows.h"
 #include "sm/base/mem.h"
 
@@ -28,42 +27,27 @@ struct hyperx {
 
 /* ---- The shape ---- */
 
-static bool
-take_rows(struct hyperx *h, struct rows *r)
+static int
+find_rows(const struct links *l, void **shape, struct error *e)
 {
-	h->at = rows_fit(r, &h->links);
-	if (h->at)
-		h->rows = rows_ref(r);
-	return h->at;
+	struct rows *found = NULL;
+	int rc = rows_find(l, &found, e);
+
+	*shape = found;
+	return rc;
 }
 
-/* The shape of the last plan if the fabric still fits it, else found anew, with what is known to be
- * lost put back. */
 static int
-choose_rows(struct hyperx *h, struct error *e)
+take_rows(void *arg, void *shape, struct error *e)
 {
-	struct rows *last = hops_last_shape(h->in, &engine_hyperx);
-	const struct fabric *whole;
-	struct rows *r = NULL;
-	struct links links;
-	int rc;
+	struct hyperx *h = arg;
 
-	if (last && take_rows(h, last))
-		return 0;
-	whole = nominal_fabric(h->in->fabric);
-	links_init(&links, whole);
-	rc = rows_find(&links, &r, e);
-	links_free(&links);
-	fabric_unref(whole);
-	if (!rc && take_rows(h, r)) {
-		rows_unref(r);
-		return 0;
-	}
-	rows_unref(r);
-	rc = rows_find(&h->links, &h->rows, e);
-	if (!rc)
-		h->at = rows_fit(h->rows, &h->links);
-	return rc;
+	h->at = rows_fit(shape, &h->links);
+	if (!h->at)
+		return error_set(e, ERR_REFUSED, "the switches form no HyperX: there are links "
+				 "that join no row");
+	h->rows = rows_ref(shape);
+	return 0;
 }
 
 static const uint32_t *
@@ -176,11 +160,15 @@ hyperx_route(const struct engine_input *in, struct engine_output *out, struct er
 		.link = rule_link, .kind_lane = lane_of, .waits = rule_waits, .arg = &h,
 		.broken = true, .variants = 1,
 	};
+	const struct hops_shape shape = {
+		.owner = &engine_hyperx, .find = find_rows, .take = take_rows,
+		.unref = rows_unref, .arg = &h,
+	};
 	int rc;
 
 	links_init(&h.links, in->fabric);
 	hops_init(&h.hops, in, &h.links, &rule);
-	rc = choose_rows(&h, e);
+	rc = hops_take_shape(&shape, in, &h.links, e);
 	if (!rc) {
 		unsigned vls = hops_vls(in, LANES_WANTED);
 

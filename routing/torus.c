@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/hops.h"
-#include "routing/nominal.h"
 #include "routing/torus_impl.h"
 #include "sm/base/mem.h"
 
@@ -34,33 +33,29 @@ struct torus {
 
 /* ---- The grid ---- */
 
-/* The grid of the last plan if the fabric still fits it, else one that is found anew, with what is
- * known to be lost put back. */
 static int
-choose_grid(struct torus *t, struct error *e)
+find_grid(const struct links *l, void **shape, struct error *e)
 {
-	struct grid_shape *last = hops_last_shape(t->in, &engine_torus);
-	const struct fabric *whole;
-	struct links links;
-	int rc;
+	struct grid_shape *found = NULL;
+	int rc = grid_find(l, &found, e);
 
-	if (last) {
-		t->shape = grid_shape_ref(last);
-		if (grid_open(&t->g, t->shape, &t->links, NULL) == 0)
-			return 0;
-		grid_close(&t->g);
-		grid_shape_unref(t->shape);
-		t->shape = NULL;
+	*shape = found;
+	return rc;
+}
+
+static int
+take_grid(void *arg, void *shape, struct error *e)
+{
+	struct torus *t = arg;
+	int rc = grid_open(&t->g, shape, &t->links, e);
+
+	if (!rc) {
+		t->shape = grid_shape_ref(shape);
+		return 0;
 	}
+	grid_close(&t->g);
 	t->g = (struct grid){ 0 };
-	whole = nominal_fabric(t->in->fabric);
-	links_init(&links, whole);
-	rc = grid_find(&links, &t->shape, e);
-	links_free(&links);
-	fabric_unref(whole);
-	if (rc)
-		rc = grid_find(&t->links, &t->shape, e);
-	return rc ? rc : grid_open(&t->g, t->shape, &t->links, e);
+	return rc;
 }
 
 /* ---- What is missing ---- */
@@ -261,10 +256,14 @@ torus_route(const struct engine_input *in, struct engine_output *out, struct err
 		.link = rule_link, .class = rule_class, .lane = rule_lane, .waits = rule_waits,
 		.arg = &t, .variants = 1,
 	};
+	const struct hops_shape shape = {
+		.owner = &engine_torus, .find = find_grid, .take = take_grid,
+		.unref = grid_shape_unref, .arg = &t,
+	};
 	int rc;
 
 	links_init(&t.links, in->fabric);
-	rc = choose_grid(&t, e);
+	rc = hops_take_shape(&shape, in, &t.links, e);
 	hops_init(&t.hops, in, &t.links, &rule);
 	if (!rc) {
 		t.rule = torus_rule_new(&t.g, hops_vls(in, VLS_WANTED));

@@ -82,4 +82,36 @@ help_refusals(const char *recipe, const char *engine, const struct plan *whole, 
 	return refused;
 }
 
+/* Losses of all sizes on each of the recipes (NULL at the end). Every plan was proved; some of the
+ * larger losses may be refused. */
+static inline void
+help_losses(const char *engine, const char *const *recipes)
+{
+	static const struct {
+		unsigned links;		/* lost */
+		bool less_one;		/* and a switch */
+		unsigned refused;	/* of 12 at most */
+	} losses[] = { { 0, true, 0 }, { 1, false, 0 }, { 2, true, 0 }, { 5, false, 1 },
+		       { 10, true, 2 } };
+
+	for (; *recipes; recipes++) {
+		struct fabric *f = help_generate(*recipes, true, 1);
+		struct error e = { 0 };
+		struct plan *whole = help_route(f, engine, NULL, 8, &e);
+
+		if (!whole)
+			fail_msg("%s: %s", *recipes, e.text);
+		for (unsigned k = 0; k < sizeof(losses) / sizeof(losses[0]); k++) {
+			unsigned refused = help_refusals(*recipes, engine, whole, losses[k].links,
+							 losses[k].less_one, 12);
+
+			if (refused > losses[k].refused)
+				fail_msg("%s: %u of 12 refused with %u links lost", *recipes,
+					 refused, losses[k].links);
+		}
+		plan_unref(whole);
+		fabric_unref(f);
+	}
+}
+
 #endif

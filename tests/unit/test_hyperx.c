@@ -9,8 +9,6 @@
 #include <cmocka.h>
 #include "tests/unit/loss_help.h"
 
-#define SEEDS 12u
-
 /* As many hops as dimensions in which two hosts' switches differ. */
 static void
 test_whole(void **state)
@@ -71,35 +69,11 @@ static void
 test_faults(void **state)
 {
 	static const char *const recipes[] = {
-		"hyperx 4 4 2", "hyperx 6 3 2", "hyperx 9 3", "hyperx 4 3 5 1",
+		"hyperx 4 4 2", "hyperx 6 3 2", "hyperx 9 3", "hyperx 4 3 5 1", NULL,
 	};
-	static const struct {
-		unsigned links;		/* lost */
-		bool less_one;		/* and a switch */
-		unsigned refused;	/* of SEEDS at most */
-	} losses[] = { { 0, true, 0 }, { 1, false, 0 }, { 2, true, 0 }, { 5, false, 1 },
-		       { 10, true, 2 } };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
-		struct fabric *f = help_generate(recipes[i], true, 1);
-		struct error e = { 0 };
-		struct plan *whole = help_route(f, "hyperx", NULL, 8, &e);
-
-		if (!whole)
-			fail_msg("%s: %s", recipes[i], e.text);
-		for (unsigned k = 0; k < sizeof(losses) / sizeof(losses[0]); k++) {
-			unsigned refused = help_refusals(recipes[i], "hyperx", whole,
-							 losses[k].links, losses[k].less_one,
-							 SEEDS);
-
-			if (refused > losses[k].refused)
-				fail_msg("%s: %u of %u refused with %u links lost", recipes[i],
-					 refused, SEEDS, losses[k].links);
-		}
-		plan_unref(whole);
-		fabric_unref(f);
-	}
+	help_losses("hyperx", recipes);
 }
 
 int

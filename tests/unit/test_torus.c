@@ -9,43 +9,16 @@
 #include <cmocka.h>
 #include "tests/unit/loss_help.h"
 
-#define SEEDS 12u
-
-/* Every plan was proved. Refused are at most so many of the losses. */
 static void
 test_faults(void **state)
 {
 	static const char *const recipes[] = {
 		"torus 4 4 4 1", "torus 5 3 2", "mesh 4 4 2", "hypercube 2 1", "hypercube 5 1",
-		"torus 5 5 1", "torus 7 2", "mesh 5 4 3 1",
+		"torus 5 5 1", "torus 7 2", "mesh 5 4 3 1", NULL,
 	};
-	static const struct {
-		unsigned links;		/* lost */
-		bool less_one;		/* and a switch */
-		unsigned refused;	/* of SEEDS at most */
-	} losses[] = { { 0, true, 0 }, { 1, false, 0 }, { 2, true, 0 }, { 5, false, 1 },
-		       { 10, true, 2 } };
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++) {
-		struct fabric *f = help_generate(recipes[i], true, 1);
-		struct error e = { 0 };
-		struct plan *whole = help_route(f, "torus", NULL, 8, &e);
-
-		if (!whole)
-			fail_msg("%s: %s", recipes[i], e.text);
-		for (unsigned k = 0; k < sizeof(losses) / sizeof(losses[0]); k++) {
-			unsigned refused = help_refusals(recipes[i], "torus", whole,
-							 losses[k].links,
-							 losses[k].less_one, SEEDS);
-
-			if (refused > losses[k].refused)
-				fail_msg("%s: %u of %u refused with %u links lost", recipes[i],
-					 refused, SEEDS, losses[k].links);
-		}
-		plan_unref(whole);
-		fabric_unref(f);
-	}
+	help_losses("torus", recipes);
 }
 
 /* Shortest ways on what is whole: mean distance by the sum over the dimensions, by hand. */
