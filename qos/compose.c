@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qos/compose.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
 
@@ -208,7 +209,8 @@ make_column(struct composer *c, uint32_t sw, unsigned out, struct error *e)
 	int rc = 0;
 
 	if (!on)
-		m = plan_sls_host_map(s, vls_of_code(p->vl_cap));
+		m = plan_sls_host_map(s, p->peer == FABRIC_NONE ? vls_of_code(p->vl_cap) :
+						 link_vls(c, p));
 	for (unsigned in = 0; !rc && in < n; in++) {
 		if (on)
 			rc = make_map(c, sw, in, out, &m, e);
@@ -248,19 +250,90 @@ compose(const struct compose_input *in, struct plan_sls **sls, struct error *e)
 	return 0;
 }
 
+/* ---- What hosts were told ---- */
+
+static uint16_t
+sls_of(const struct plan_sls *s)
+{
+	uint16_t sls = s ? 0 : 1;
+
+	for (unsigned slot = 0; s && slot < (unsigned)s->levels * s->classes; slot++)
+		sls |= (uint16_t)(1u << s->sl[slot]);
+	return sls;
+}
+
 /* SLs that hosts may have been told under other rules than this engine's. */
 static uint16_t
-given_before(const struct plan *previous, const char *engine, unsigned classes)
+given_before(const struct compose_given *g, const char *engine, unsigned classes)
 {
-	const struct plan_sls *s = previous ? previous->sls : NULL;
-	uint16_t given = s ? s->stale : 0;
+	bool same = !strcmp(g->engine, engine) && g->classes == classes;
 
-	if (!previous || (!strcmp(previous->engine_running, engine) &&
-			  (s ? s->classes : 1) == classes))
-		return given;
-	for (unsigned slot = 0; s && slot < (unsigned)s->levels * s->classes; slot++)
-		given |= (uint16_t)(1u << s->sl[slot]);
-	return s ? given : 1;
+	return same || !g->engine[0] ? g->stale : g->stale | g->sls;
+}
+
+struct compose_given
+compose_give(const struct compose_given *before, const struct plan *plan)
+{
+	struct compose_given g = { .classes = plan->sls ? plan->sls->classes : 1 };
+
+	snprintf(g.engine, sizeof(g.engine), "%s", plan->engine_running);
+	g.sls = sls_of(plan->sls);
+	g.stale = plan->sls ? plan->sls->stale :
+		given_before(before, plan->engine_running, g.classes);
+	return g;
+}
+
+/* The SL of level 0, by the tables of `s`, for what is the engine's class of a pair now. */
+static uint8_t
+sl_of(const struct plan_sls *s, const struct plan_lanes *lanes, uint32_t a, uint32_t b)
+{
+	uint8_t class = lanes && lanes->path_class ? lanes->path_class(lanes, a, b) : 0;
+
+	return s->sl[class < s->classes ? class : 0];
+}
+
+/* Have pairs of switches that were there the classes that they had? */
+static bool
+same_classes(const struct plan *old, const struct plan *new, const struct plan_lanes *lanes)
+{
+	const struct fabric *f = new->fabric, *was = old->fabric;
+	uint32_t *then = mem_array(f->nswitches + 1, sizeof(*then));
+	bool same = true;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t node = fabric_node_by_guid(was, fabric_switch_node(f, sw)->guid);
+
+		then[sw] = node == FABRIC_NONE ? FABRIC_NONE : was->nodes[node].sw;
+	}
+	for (uint32_t a = 0; a < f->nswitches && same; a++)
+		for (uint32_t b = a; b < f->nswitches && same; b++)
+			same = then[a] == FABRIC_NONE || then[b] == FABRIC_NONE ||
+			       old->lanes->path_class(old->lanes, then[a], then[b]) ==
+			       sl_of(old->sls, lanes, a, b);
+	mem_free(then);
+	return same;
+}
+
+/* As the plan before tells, if nobody remembers more; do pairs of switches have other classes now
+ * though the engine is the same, those of before are stale too. */
+static uint16_t
+told(const struct compose_policy *p, const struct plan *plan, const char *engine,
+     const struct plan_lanes *lanes)
+{
+	struct compose_given none = { 0 }, g = p->given ? *p->given : none;
+	uint16_t stale;
+
+	if (!p->given && p->previous) {
+		none.stale = p->previous->sls ? p->previous->sls->stale : 0;
+		g = none;
+		g.sls = sls_of(p->previous->sls);
+		g.classes = p->previous->sls ? p->previous->sls->classes : 1;
+		snprintf(g.engine, sizeof(g.engine), "%s", p->previous->engine_running);
+	}
+	stale = given_before(&g, engine, classes_of(lanes));
+	if (p->previous && p->previous->sls && !same_classes(p->previous, plan, lanes))
+		stale |= sls_of(p->previous->sls);
+	return stale;
 }
 
 int
@@ -271,7 +344,7 @@ compose_chain(void *arg, const struct plan *plan, const char *engine, struct pla
 	struct compose_input in = {
 		.fabric = plan->fabric, .lids = plan->lids, .lanes = lanes, .engine = engine,
 		.levels = p->levels, .max_vls = p->max_vls,
-		.given = given_before(p->previous, engine, classes_of(lanes)),
+		.given = told(p, plan, engine, lanes),
 	};
 
 	return compose_needed(&in) ? compose(&in, sls, e) : 0;

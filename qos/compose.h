@@ -40,13 +40,27 @@ compose_needed(const struct compose_input *in);
 int
 compose(const struct compose_input *in, struct plan_sls **sls, struct error *e);
 
+/* SLs that hosts were told of, over all plans (and restarts). */
+struct compose_given {
+	char engine[32];	/* whose rules the newest were given out by; "": nobody's */
+	uint16_t classes;	/* path classes that it has */
+	uint16_t sls;		/* bit n: SL n is among these */
+	uint16_t stale;		/* bit n: SL n was given out by others before */
+};
+
 /* What the owner of a plan wants of service levels, as `compose_arg` of a chain of engines
  * (routing/engine.h), whose `compose` is compose_chain(). */
 struct compose_policy {
 	unsigned levels;		/* as in compose_input */
 	unsigned max_vls;		/* likewise */
 	const struct plan *previous;	/* whose SLs hosts have; NULL */
+	const struct compose_given *given;	/* what hosts have, plans before that one included;
+						 * NULL: as the previous plan tells */
 };
+
+/* What they have been told once this plan is published. */
+struct compose_given
+compose_give(const struct compose_given *before, const struct plan *plan);
 int
 compose_chain(void *policy, const struct plan *plan, const char *engine, struct plan_lanes *lanes,
 	      struct plan_sls **sls, struct error *e);

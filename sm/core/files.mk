@@ -9,6 +9,7 @@ core_src := \
 	sm/core/drain.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
+	sm/core/lanes.c \
 	sm/core/lids.c \
 	sm/core/mft.c \
 	sm/core/multicast.c \
@@ -19,6 +20,7 @@ core_src := \
 	sm/core/planner.c \
 	sm/core/proof.c \
 	sm/core/push.c \
+	sm/core/push_lanes.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \

@@ -25,6 +25,54 @@ office_value(const struct subnet *s, char value[64])
 		 f->sm_port == FABRIC_NONE ? 0 : s->plan->lids->base[f->sm_port]);
 }
 
+/*
+ * What hosts were told of service levels. They keep them for as long as their connections last,
+ * whoever manages the subnet meanwhile.
+ */
+static void
+given_key(const struct subnet *s, char key[64])
+{
+	snprintf(key, 64, "sls %s", s->conf->name);
+}
+
+static void
+given_save(struct subnet *s, const struct compose_given *g)
+{
+	char key[64], value[64];
+
+	if (!memcmp(g, &s->given, sizeof(*g)))
+		return;
+	s->given = *g;
+	given_key(s, key);
+	snprintf(value, sizeof(value), "%s %u 0x%04x 0x%04x", g->engine, g->classes, g->sls,
+		 g->stale);
+	store_put(s->env.store, STORE_META, key, value);
+	store_commit(s->env.store, NULL, NULL);
+}
+
+static void
+given_load(struct subnet *s, const char *value)
+{
+	struct compose_given g = { 0 };
+	unsigned classes, sls, stale;
+
+	if (sscanf(value, "%31s %u %x %x", g.engine, &classes, &sls, &stale) != 4 ||
+	    classes > SLS_LEN || sls > UINT16_MAX || stale > UINT16_MAX)
+		return;
+	g.classes = (uint16_t)classes;
+	g.sls = (uint16_t)sls;
+	g.stale = (uint16_t)stale;
+	s->given = g;
+}
+
+void
+office_gave(struct subnet *s)
+{
+	struct compose_given g = compose_give(&s->given, s->plan);
+
+	given_save(s, &g);
+}
+
 static void
 load_row(void *arg, const char *key, const char *value)
 {
@@ -34,6 +82,9 @@ load_row(void *arg, const char *key, const char *value)
 	office_key(s, ours);
 	if (!strcmp(key, ours))
 		snprintf(s->office, sizeof(s->office), "%s", value);
+	given_key(s, ours);
+	if (!strcmp(key, ours))
+		given_load(s, value);
 }
 
 void
@@ -71,8 +122,13 @@ office_remember(struct subnet *s)
 void
 office_leave(struct subnet *s)
 {
+	struct compose_given g = s->given;
 	char key[64];
 
+	/* Whoever it is, hosts are told of SL 0 at least. */
+	g.stale |= 1;
+	if (g.engine[0])
+		given_save(s, &g);
 	if (!s->office[0])
 		return;
 	s->office[0] = '\0';

@@ -181,21 +181,6 @@ measure(struct plan_job *j)
 	j->load_after = worst_load(j->plan, j->threads);
 }
 
-/* What a plan would have to write beside tables is not written by push.c. */
-static int
-refuse_sls(void *arg, const struct plan *plan, const char *engine, struct plan_lanes *lanes,
-	   struct plan_sls **sls, struct error *e)
-{
-	int rc = compose_chain(arg, plan, engine, lanes, sls, e);
-
-	if (rc || !*sls)
-		return rc;
-	plan_sls_unref(*sls);
-	*sls = NULL;
-	return error_set(e, ERR_REFUSED, "engine %s needs tables from service levels to lanes, "
-			 "which weftd does not write to switches", engine);
-}
-
 static void
 run(void *arg)
 {
@@ -206,12 +191,9 @@ run(void *arg)
 		.other = (const char *const *)j->other,
 	};
 	uint8_t *node_class = classes_of(&classes, j->plan->fabric);
-	struct compose_policy sls = {
-		.levels = 1, .max_vls = j->max_vls, .previous = j->previous,
-	};
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
-		.fallback = j->fallback, .compose = refuse_sls, .compose_arg = &sls,
+		.fallback = j->fallback, .compose = lanes_compose, .compose_arg = j,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
 			   .max_vls = j->max_vls, .tables = j->tables,
 			   .node_class = node_class, .full = j->full},
@@ -224,9 +206,11 @@ run(void *arg)
 	if (j->error)
 		return;
 	share_rows(j);
+	lanes_share(j);
 	count_changes(j);
-	mtree_close(j->plan->fabric, &j->held);
-	if (j->shadow && j->entries)
+	mtree_close(j->plan->fabric, &j->trees);
+	j->shifts = j->shadow && lanes_shift(j);
+	if (j->shadow && (j->entries || j->shifts))
 		stages_make(j);
 	if (j->measured)
 		measure(j);
@@ -269,6 +253,32 @@ published_lids(const struct subnet *s, const struct fabric *f)
 	return l;
 }
 
+/* What switches hold of SL to VL maps. While no plan of ours has any, nobody asks what they are. */
+static void
+find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
+{
+	bool asked = s->lanes_looked || (s->plan && s->plan->sls);
+
+	j->held = mem_array(f->nswitches + 1, sizeof(struct lane_tables *));
+	j->refuses = mem_array(f->nswitches + 1, sizeof(*j->refuses));
+	j->given = s->given;
+	/* It forwarded before us: who knows what else hosts were told. */
+	if (!j->given.engine[0] && j->shadow)
+		j->given.stale = 1;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+		uint32_t node = fabric_node_by_guid(f, d->guid);
+		uint32_t sw = node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
+
+		if (sw == FABRIC_NONE)
+			continue;
+		j->refuses[sw] = d->lanes_refused ||
+				 !(d->ports[0].info.cap_mask & CAP_SL_MAPPING);
+		if (asked)
+			j->held[sw] = lane_tables_ref(lanes_of_device(&s->topo.tables, d));
+	}
+}
+
 void
 planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole, bool dry_run)
 {
@@ -286,7 +296,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
 		j->shadow->lids = plan_lids_from_fabric(f);
-	mft_held(s, f, &j->held);
+	mft_held(s, f, &j->trees);
+	find_held(j, s, f);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
@@ -310,7 +321,6 @@ planner_free_job(struct plan_job *j)
 	if (!j)
 		return;
 	plan_stages_free(j->stages);
-	plan_unref(j->plan);
 	fabric_unref(j->whole);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);
@@ -319,6 +329,11 @@ planner_free_job(struct plan_job *j)
 	free_texts(j->other);
 	mem_free(j->roots);
 	lfts_free(j->tables);
-	mtree_set_free(&j->held);
+	mtree_set_free(&j->trees);
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
+		lane_tables_unref(j->held[sw]);
+	mem_free(j->held);
+	mem_free(j->refuses);
+	plan_unref(j->plan);
 	mem_free(j);
 }

@@ -3,6 +3,7 @@
 #define CORE_PLANNER_H
 
 #include "routing/mtree.h"
+#include "sm/core/lanes.h"
 #include "sm/core/subnet_i.h"
 
 /* A routing job. The worker owns it between planner_start() and subnet_route_done(). */
@@ -27,12 +28,16 @@ struct plan_job {
 	bool measured;			/* load_before and load_after are wanted */
 	uint32_t load_before;		/* worst load of a link by a shift, now */
 	uint32_t load_after;		/* and with the plan */
+	struct lane_tables **held;	/* by switch: SL to VL maps that it holds; NULL */
+	bool *refuses;			/* by switch: it does not take any */
+	struct compose_given given;	/* SLs that hosts have */
 	unsigned max_vls;		/* lanes for data that a link may run */
 	unsigned threads;
 	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */
 	struct error why;		/* and why */
-	struct mtree_set held;		/* multicast trees of switches */
+	struct mtree_set trees;		/* multicast trees of switches */
+	bool shifts;			/* packets pass by SL to VL maps that are to change */
 	bool withdraw;			/* they do not go with the new tables, or the way there */
 	char union_cycle[1200];		/* why old and new do not mix, "" if they do */
 	uint32_t switches;		/* whose rows differ in plan and shadow */

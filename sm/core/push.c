@@ -4,12 +4,14 @@
  *
  * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already what
  * the planner wants dropped first, while links that come are still down, for old entries may lead
- * into them; the tables of new switches, and then the links between switches that have tables, so
- * that no table leads into a link that is not ACTIVE; where old and new tables do not mix, the
- * further sets of rows that the planner made (or the packet lifetime is waited out); then all that
- * carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in the same Set,
- * P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull (push_next), one
- * request at a time from its cursors, so blocks go out across all switches in turn.
+ * into them; tables from service levels to lanes (push_lanes.c), if the plan has some, which all
+ * that follows is proved with; the tables of new switches, and then the links between switches that
+ * have tables, so that no table leads into a link that is not ACTIVE; where old and new tables do
+ * not mix, the further sets of rows that the planner made (or the packet lifetime is waited out);
+ * then all that carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in
+ * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull
+ * (push_next), one request at a time from its cursors, so blocks go out across all switches in
+ * turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
@@ -248,8 +250,12 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	switch (s->push.step) {
 	case PUSH_READ_TABLES:
 		return push_read_next(d, r);
+	case PUSH_READ_LANES:
+		return push_read_lanes_next(s, d, r);
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
+	case PUSH_LANES:
+		return push_lanes_next(s, d, r, port) || config_next(s, d, r, port);
 	case PUSH_NEW:
 		return rows_next(s, d, r);
 	case PUSH_LINKS:
@@ -272,6 +278,24 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	return false;
 }
 
+/* Perhaps that was the last of what this step does to it. */
+static void
+settled(struct subnet *s, struct device *d)
+{
+	switch (s->push.step) {
+	case PUSH_READ_TABLES:
+		push_read_settled(d);
+		break;
+	case PUSH_READ_LANES:
+		break;
+	case PUSH_LANES:
+		push_lanes_settled(s, d);
+		break;
+	default:
+		push_table_settled(s, d);
+	}
+}
+
 bool
 push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 {
@@ -281,10 +305,7 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 	if (a->kind != AGENT_DEVICE || d->push_failed)
 		return false;
 	if (!step_next(s, d, r, &port)) {
-		if (s->push.step == PUSH_READ_TABLES)
-			push_read_settled(d);
-		else
-			push_table_settled(s, d);
+		settled(s, d);
 		return false;
 	}
 	if (r->method == MAD_SET)
@@ -489,6 +510,7 @@ void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 {
 	struct device *d = list_entry(a, struct device, agent);
+	bool again = false;
 
 	if (a->kind != AGENT_DEVICE)
 		return;
@@ -499,16 +521,19 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	}
 	if (res->attr_id == ATTR_LINEAR_FDB)
 		push_table_answer(s, d, res);
+	if (res->attr_id == ATTR_SL_TO_VL)
+		again = push_lanes_answer(s, d, res);
 	if (res->error)
 		lost(s, d, res);
-	else if (res->mad_status)
+	else if (res->mad_status && !again)
 		refused(s, d, res);
-	else
+	else if (!res->mad_status)
 		answered(s, d, res);
-	if (s->push.step == PUSH_READ_TABLES)
-		push_read_settled(d);
-	else
-		push_table_settled(s, d);
+	/* A device that has more to send settles when it is asked for it. */
+	if (s->push.step != PUSH_LANES)
+		settled(s, d);
+	else if (!d->lanes_inflight)
+		transact_ready(s->transact, &d->agent.target);
 	if (!d->push_failed && !bits_empty(&d->recheck))
 		transact_ready(s->transact, &d->agent.target);
 }
@@ -578,7 +603,7 @@ start_device(struct subnet *s, struct device *d)
 	d->config = d->activate = d->pkey_set = none;
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->look = none;
-	d->push_switch_info = d->switch_info_sent = false;
+	d->push_switch_info = d->switch_info_sent = d->lanes_pending = false;
 	push_table_abandon(d);
 	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
 		d->recheck = none;
@@ -589,6 +614,10 @@ start_device(struct subnet *s, struct device *d)
 		if (d != s->topo.own)
 			return;
 		bits_set(&d->config, s->topo.own_port);
+		break;
+	case PUSH_LANES:
+		if (!push_lanes_start(s, d))
+			return;
 		break;
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
@@ -625,7 +654,7 @@ push_drain_waited(void *subnet)
 	struct subnet *s = subnet;
 
 	if (s->stage == SUBNET_PUSH && s->push.step == PUSH_DRAIN_WAIT)
-		push_step_start(s, PUSH_CONFIG);
+		push_step_start(s, s->push.stages->shifts ? PUSH_LANES : PUSH_CONFIG);
 }
 
 monotime
@@ -717,6 +746,13 @@ push_end(struct subnet *s)
 	subnet_push_done(s);
 }
 
+/* Where nothing forwards yet tables and links may come together. */
+static enum push_step
+after_lanes(const struct subnet *s)
+{
+	return s->push.live ? PUSH_NEW : PUSH_STAGE;
+}
+
 /* What comes before the plan itself, from this step on. */
 static enum push_step
 skip_stages(const struct subnet *s, enum push_step step)
@@ -724,9 +760,11 @@ skip_stages(const struct subnet *s, enum push_step step)
 	const struct plan_stages *st = s->push.stages;
 
 	if (step == PUSH_DROP && !(st && st->drops))
-		step = PUSH_NEW;
+		step = PUSH_LANES;
+	if (step == PUSH_LANES && !s->push.plan->sls)
+		step = after_lanes(s);
 	if (step == PUSH_STAGE && (!st || s->push.stage == st->len))
-		step = st && st->drain ? PUSH_DRAIN_WAIT : PUSH_CONFIG;
+		step = st && st->drain && !st->shifts ? PUSH_DRAIN_WAIT : PUSH_CONFIG;
 	return step;
 }
 
@@ -770,7 +808,20 @@ stage_ended(struct subnet *s)
 		return;
 	}
 	s->push.stage++;
-	push_step_start(s, dropped ? PUSH_NEW : PUSH_STAGE);
+	push_step_start(s, !dropped ? PUSH_STAGE : s->push.stages->shifts ? PUSH_DRAIN_WAIT :
+			   PUSH_LANES);
+}
+
+/* Rows and links that need the lanes are not touched where these are not in. */
+static void
+lanes_ended(struct subnet *s)
+{
+	if (push_lanes_failed(s)) {
+		s->push.cut = true;
+		push_end(s);
+		return;
+	}
+	push_step_start(s, after_lanes(s));
 }
 
 void
@@ -778,11 +829,15 @@ push_idle(struct subnet *s)
 {
 	switch (s->push.step) {
 	case PUSH_READ_TABLES:
+	case PUSH_READ_LANES:
 		s->push.step = PUSH_DONE;
 		subnet_push_done(s);
 		break;
 	case PUSH_OWN_PORT:
-		push_step_start(s, s->push.live ? PUSH_DROP : PUSH_STAGE);
+		push_step_start(s, s->push.live ? PUSH_DROP : PUSH_LANES);
+		break;
+	case PUSH_LANES:
+		lanes_ended(s);
 		break;
 	case PUSH_NEW:
 		push_step_start(s, PUSH_LINKS);
@@ -820,7 +875,7 @@ push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		d->push_failed = false;
+		d->push_failed = d->lanes_held = false;
 		s->push.live |= d->lft_trusted;
 		for (unsigned n = 1; reregister && n <= d->info.num_ports; n++)
 			d->ports[n].flags |= LIVE_PORT_REREGISTER;

@@ -41,4 +41,24 @@ push_read_next(struct device *d, struct transact_request *r);
 void
 push_read_settled(struct device *d);
 
+
+/* push_lanes.c: SL to VL maps. */
+/* Begin with what the device lacks; false: nothing. Links that run too few lanes are marked in
+ * device.config. */
+bool
+push_lanes_start(struct subnet *s, struct device *d);
+bool
+push_lanes_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port);
+/* An answer, read or set; true: it is no failure, for what was refused is tried otherwise. */
+bool
+push_lanes_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+/* All of a device's are out and answered. */
+void
+push_lanes_settled(struct subnet *s, struct device *d);
+/* At the end of the step: a switch does not hold what the plan is proved with; it is told. */
+bool
+push_lanes_failed(struct subnet *s);
+bool
+push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r);
+
 #endif

@@ -4,12 +4,13 @@
  * configuration, plan and what the port and its far end were read to be. push.c sends the
  * differences.
  *
- * A live link keeps its MTU and operational VLs while both ends agree on legal values: to change
- * them would touch traffic, and no routing depends on more lanes than the link has.
+ * A live link keeps its MTU and operational VLs while both ends agree on legal values, for to
+ * change them would touch traffic, unless the plan takes more lanes than a link between switches runs.
  */
 #include "sm/core/subnet_i.h"
 
 #include <string.h>
+#include "sm/core/lanes.h"
 
 #define PKEY_DEFAULT_FULL 0xffff
 #define FIELDS_ADDRESS (FIELD_PREFIX | FIELD_LID | FIELD_LMC | FIELD_SM_LID)
@@ -47,15 +48,37 @@ link_is_legal(const struct portinfo *a, const struct portinfo *b)
 	       a->op_vls <= a->vl_cap && b->op_vls <= b->vl_cap;
 }
 
+/* A link between switches, which are to forward by lanes that it does not run. */
+static bool
+needs_lanes(const struct subnet *s, const struct live_port *p)
+{
+	const struct plan_sls *sls = s->push.plan ? s->push.plan->sls : NULL;
+
+	return sls && p->device->info.node_type == NODE_SWITCH &&
+	       p->peer->info.node_type == NODE_SWITCH && lanes_too_few(sls, p->info.op_vls);
+}
+
 static void
 want_link(const struct subnet *s, const struct live_port *p, struct portinfo *w)
 {
 	const struct live_port *peer = live_peer(p);
 
-	if (!peer || link_is_legal(&p->info, &peer->info))
+	if (!peer || (link_is_legal(&p->info, &peer->info) && !needs_lanes(s, p)))
 		return;
 	w->neighbor_mtu = min3(p->info.mtu_cap, peer->info.mtu_cap, 5);
 	w->op_vls = min3(p->info.vl_cap, peer->info.vl_cap, vl_code(s->conf->max_op_vls));
+}
+
+/* The service level of packets between a port and ours. */
+static uint8_t
+sm_sl(const struct subnet *s, const struct plan *plan, uint32_t port)
+{
+	const struct plan_lids *l = plan->lids;
+	uint32_t sm = plan->fabric->sm_port;
+
+	if (!plan->sls || sm == FABRIC_NONE || !l->base[port] || !l->base[sm])
+		return (uint8_t)s->conf->sm_sl;
+	return plan_path_sl(plan, &l->dest[l->base[port]], &l->dest[l->base[sm]]);
 }
 
 /* `node` is the device's in the plan. */
@@ -79,7 +102,7 @@ want_end(const struct subnet *s, const struct plan *plan, uint32_t node, const s
 	w->lid = l->base[i];
 	w->lmc = l->lmc[i];
 	w->sm_lid = f->sm_port == FABRIC_NONE ? 0 : l->base[f->sm_port];
-	w->sm_sl = (uint8_t)c->sm_sl;
+	w->sm_sl = sm_sl(s, plan, i);
 	w->subnet_timeout = (uint8_t)c->subnet_timeout;
 }
 

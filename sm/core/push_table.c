@@ -25,6 +25,8 @@ row_goal(const struct subnet *s, const struct device *d)
 	if (s->push.plan->fixed[sw])
 		return NULL;
 	/* A switch that was new holds all of its table already. */
+	if (s->push.step == PUSH_DROP && s->push.stages->shifts)
+		return s->push.stages->rows[0][sw];
 	if (s->push.step == PUSH_STAGE || s->push.step == PUSH_DROP)
 		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
 		       s->push.stages->rows[s->push.stage][sw];
@@ -253,8 +255,11 @@ push_doubt_tables(struct subnet *s)
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		if (d->info.node_type == NODE_SWITCH && !d->silent)
-			d->lft_trusted = false;
+		if (d->info.node_type != NODE_SWITCH || d->silent)
+			continue;
+		d->lft_trusted = false;
+		if (s->plan && s->plan->sls)
+			tables_forget_device(&s->topo.tables, d);
 	}
 }
 

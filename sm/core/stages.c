@@ -16,6 +16,9 @@
  * for that. Where nothing helps, entries that change are dropped first and the packet lifetime is
  * waited out.
  *
+ * Where packets pass by tables from service levels to lanes that are to change there is no mixture
+ * to prove: all ways between switches are taken away first (clear).
+ *
  * Multicast trees stand while unicast tables change, and are in all of these proofs; where they do
  * not go with the rest, and where entries are dropped and waited for, they are taken away before.
  *
@@ -164,8 +167,8 @@ next_change(const struct transition *t, uint32_t sw, uint32_t lid)
 static bool
 goes_together(const struct transition *t, struct check_input *in, struct plan_check *report)
 {
-	in->trees = t->j->held.trees;
-	in->ntrees = t->j->withdraw ? 0 : t->j->held.len;
+	in->trees = t->j->trees.trees;
+	in->ntrees = t->j->withdraw ? 0 : t->j->trees.len;
 	*report = (struct plan_check){0};
 	if (!check_union(in, report))
 		return true;
@@ -605,13 +608,36 @@ by_levels(struct transition *t)
 	return false;
 }
 
+/* All that leads to other switches is dropped, and the packets on their way waited for, before SL
+ * to VL maps change. */
+static void
+clear(struct transition *t)
+{
+	t->j->stages = stages_new(t->n, 1);
+	t->j->stages->drops = t->j->stages->drain = t->j->stages->shifts = true;
+	t->j->withdraw = t->j->trees.len > 0;
+	for (uint32_t sw = 0; sw < t->n; sw++) {
+		struct plan_row **row = &t->j->stages->rows[0][sw], *old = t->j->shadow->rows[sw];
+
+		if (!old || t->j->plan->fixed[sw])
+			continue;
+		for (uint32_t lid = 1; lid < old->len; lid++) {
+			if (behind(t, sw, plan_row_port(old, lid)) == FABRIC_NONE)
+				continue;
+			if (!*row)
+				*row = plan_row_resized(old, (uint16_t)(old->len - 1));
+			plan_row_set(row, lid, LFT_NO_PORT);
+		}
+	}
+}
+
 /* Old entries that stay, and "drop" where they change: a subset of both tables. */
 static void
 drain(struct transition *t)
 {
 	t->j->stages = stages_new(t->n, 1);
 	t->j->stages->drops = t->j->stages->drain = true;
-	t->j->withdraw = t->j->held.len > 0;
+	t->j->withdraw = t->j->trees.len > 0;
 	for (uint32_t i = 0; i < t->nchanged; i++) {
 		uint32_t sw = t->changed[i];
 		struct plan_row *row = plan_row_resized(t->old[sw], t->last);
@@ -687,6 +713,11 @@ stages_make(struct plan_job *j)
 	struct transition t;
 
 	transition_init(&t, j);
+	if (j->shifts) {
+		clear(&t);
+		transition_end(&t);
+		return;
+	}
 	compare_ranks(&t);
 	gone = drop_gone(&t);
 	if (!t.nchanged) {

@@ -180,6 +180,32 @@ warn_mfts(const struct subnet *s, struct subnet_status *st)
 		warn(st, "%u switches in all do not take their multicast tables", n);
 }
 
+/* Hosts keep the service levels of their connections, whatever routing makes of them. */
+static void
+warn_stale(const struct subnet *s, struct subnet_status *st)
+{
+	const struct plan_sls *sls = s->plan ? s->plan->sls : NULL;
+	char list[4 * SLS_LEN] = "";
+	unsigned len = 0, dropped = 0;
+
+	for (unsigned sl = 0; sls && sl < SLS_LEN; sl++) {
+		bool gone = sls->slot[sl] == SLS_FREE && sls->classes > 1;
+
+		if (!(sls->stale >> sl & 1) || (sls->stale_proved && !gone))
+			continue;
+		len += (unsigned)snprintf(list + len, sizeof(list) - len, "%s%u", len ? ", " : "",
+					  sl);
+		dropped += gone;
+	}
+	if (!len)
+		return;
+	warn(st, "connections made before engine %s ran keep service level %s: %s; they obey the "
+	     "routing when they are made anew", s->plan->engine_running, list,
+	     dropped == 0 ? "on these freedom from deadlock is not proved" :
+	     sls->stale_proved ? "their packets are dropped" :
+	     "freedom from deadlock is not proved, and some packets are dropped");
+}
+
 static void
 warn_multicast(const struct subnet *s, struct subnet_status *st)
 {
@@ -247,6 +273,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);
 	warn_multicast(s, st);
+	warn_stale(s, st);
 	warn_babbling(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);

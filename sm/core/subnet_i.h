@@ -2,6 +2,7 @@
 #ifndef CORE_SUBNET_I_H
 #define CORE_SUBNET_I_H
 
+#include "qos/compose.h"
 #include "sm/base/map.h"
 #include "sm/core/subnet.h"
 #include "sm/core/topo.h"
@@ -116,8 +117,10 @@ enum push_field {
 
 enum push_step {
 	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */
+	PUSH_READ_LANES,	/* the same of SL to VL maps, where a plan has some */
 	PUSH_OWN_PORT,		/* our own LID first */
 	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
+	PUSH_LANES,		/* SL to VL maps, before anything that is proved with them */
 	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
 	PUSH_LINKS,		/* and links between switches that have tables: fields, ARMED */
 	PUSH_LINKS_UP,		/* and ACTIVE, before any table leads packets there */
@@ -137,6 +140,8 @@ struct plan_stages {
 					 * switches that it is for, and is for links too that are
 					 * yet to come up */
 	bool drain;			/* it drops what changes, and is the only one */
+	bool shifts;			/* so that SL to VL maps can change: it drops all that
+					 * leads to other switches, and is waited for at once */
 	uint32_t nswitches;		/* length of each set */
 	struct plan_row **rows[STAGES_MAX + 1];	/* by switch; NULL: it stays as it is */
 };
@@ -325,6 +330,8 @@ struct subnet {
 	uint64_t generation;		/* of the newest snapshot */
 	bool issm;			/* the port announces a subnet manager */
 	char office[64];		/* "GUID LID" of our port when we led last, "" */
+	struct compose_given given;	/* SLs that hosts were told of; in the store */
+	bool lanes_looked;		/* SL to VL maps were read back for the routing to come */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
@@ -500,6 +507,9 @@ bool
 office_is_ours(const struct subnet *s);
 void
 office_remember(struct subnet *s);
+/* A plan was published: what hosts are told of service levels from now on is remembered. */
+void
+office_gave(struct subnet *s);
 /* Somebody else leads. */
 void
 office_leave(struct subnet *s);
@@ -587,6 +597,11 @@ void
 push_doubt_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
+/* The same of SL to VL maps that packets pass by, for a plan that has some. */
+bool
+push_needs_lanes(struct subnet *s);
+void
+push_start_reading_lanes(struct subnet *s);
 /* `reregister`: every host that can is asked to register again. */
 void
 push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister);

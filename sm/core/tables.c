@@ -248,6 +248,8 @@ row_close(struct tables *t, struct live_port *out)
 static void
 row_set(struct tables *t, struct live_port *out, unsigned in, uint32_t n)
 {
+	if (map_number(out, in) != n)
+		out->device->lanes_changed = true;
 	row_open(t, out);
 	drop(&t->maps, &out->tables.sl2vl_in[in]);
 	out->tables.sl2vl_in[in] = n;
@@ -260,6 +262,13 @@ tables_saw_sl2vl(struct tables *t, struct live_port *out, unsigned in,
 {
 	if (has_sl2vl(out, in))
 		row_set(t, out, in, take(&t->maps, data));
+}
+
+void
+tables_doubt_sl2vl(struct tables *t, struct live_port *out, unsigned in)
+{
+	if (has_sl2vl(out, in))
+		row_set(t, out, in, INTERN_NONE);
 }
 
 /* ---- Forgetting ---- */
@@ -280,6 +289,7 @@ tables_forget_port(struct tables *t, struct live_port *p)
 	drop(&t->maps, &h->sl2vl);
 	*h = (struct port_tables){ 0 };
 	p->device->tables.due = true;
+	p->device->lanes_changed = true;
 }
 
 void

@@ -87,5 +87,8 @@ tables_saw_vlarb(struct tables *t, struct live_port *p, unsigned block,
 void
 tables_saw_sl2vl(struct tables *t, struct live_port *out, unsigned in,
 		 const uint8_t data[SMP_DATA_SIZE]);
+/* A Set of it was not answered. */
+void
+tables_doubt_sl2vl(struct tables *t, struct live_port *out, unsigned in);
 
 #endif

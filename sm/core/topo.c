@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/core/lanes.h"
 
 void
 topo_init(struct topo *t)
@@ -28,6 +29,8 @@ device_free(struct topo *t, struct device *d)
 	plan_row_unref(d->lft);
 	plan_row_unref(d->lft_read);
 	mft_free(&d->mft);
+	lane_tables_unref(d->lanes);
+	plan_sls_unref(d->lanes_plan);
 	for (unsigned n = 0; n <= d->info.num_ports; n++)
 		mem_free(d->ports[n].guids);
 	tables_forget_device(&t->tables, d);

@@ -175,6 +175,19 @@ struct device {
 	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
+	struct lane_tables *lanes;	/* switches: SL to VL maps as `tables` of its ports have
+					 * them, unless lanes_changed; NULL; see lanes.h */
+	struct plan_sls *lanes_plan;	/* it was found to hold all of these, unless lanes_changed;
+					 * reference held, NULL */
+	uint32_t lanes_sw;		/* its switch index there */
+	uint32_t lanes_next;		/* next map to compare, or to read */
+	uint16_t lanes_inflight;	/* requests for maps under way */
+	bool lanes_changed;		/* maps became known, or are not known any more */
+	bool lanes_pending;		/* some of this push are not seen to yet */
+	bool lanes_wait;		/* the answer is waited for before others are set */
+	bool lanes_held;		/* it holds those of this push */
+	bool lanes_refused;		/* it does not take what it is given */
+	bool lanes_plain;		/* nor the optimised forms */
 	struct mft_shadow mft;		/* switches: multicast */
 	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */
 	uint8_t set_port;		/* to be disabled or enabled; 0 none; see babble.c */

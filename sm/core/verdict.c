@@ -17,6 +17,8 @@ publish(struct subnet *s, const struct plan_job *job)
 	proof_published(s, !job->fresh && job->previous && job->previous->proof && plan->proof);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
+	s->lanes_looked = false;
+	office_gave(s);
 	s->published_wall = loop_wall(s->env.loop);
 	multicast_changed(s);
 	guids_all(s);
@@ -56,6 +58,7 @@ route_refused(struct subnet *s, struct plan_job *job)
 	}
 	memcpy(before, s->why_not, sizeof(before));
 	s->unrouted = true;
+	s->lanes_looked = false;
 	if (s->push_incomplete) {
 		/* What an earlier push left open waits on, longer each time. */
 		s->failures++;
@@ -97,10 +100,29 @@ rehearsed(struct subnet *s, const struct plan_job *job)
 	reroute_answer(s, 0, "engine %s would change %llu entries in %u blocks%s%s; proved: no "
 		       "unreachable pair, no loop, no credit loop",
 		       job->plan->engine_running, (unsigned long long)job->entries, job->blocks,
-		       r->waits ? "; old and new tables together could deadlock, so changed "
-		       "entries would drop packets for a moment" : "",
+		       job->stages && job->stages->shifts ? "; tables from service levels to "
+		       "lanes would change, so all that passes between switches would be dropped "
+		       "for a moment" : r->waits ? "; old and new tables together could deadlock, "
+		       "so changed entries would drop packets for a moment" : "",
 		       job->plan->reason[0] ? " (not the engine asked for)" : "");
 	subnet_rest(s);
+}
+
+/* Packets pass by maps that a plan of ours may have made, and that are not known: they are read,
+ * and it is routed once more. */
+static bool
+look_at_lanes(struct subnet *s, const struct plan_job *job)
+{
+	bool ours = !s->plan || s->plan->sls;
+
+	if (s->lanes_looked || !job->plan->sls || !job->shadow || !ours || !push_needs_lanes(s))
+		return false;
+	s->lanes_looked = true;
+	subnet_set_stage(s, SUBNET_PUSH);
+	push_start_reading_lanes(s);
+	if (transact_is_idle(s->transact))
+		push_idle(s);
+	return true;
 }
 
 void
@@ -122,10 +144,16 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 		planner_free_job(job);
 		return;
 	}
+	if (look_at_lanes(s, job)) {
+		planner_free_job(job);
+		return;
+	}
 	if (stages && stages->drain)
-		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "old and new tables together "
-			     "could deadlock: entries that change drop packets for the packet "
-			     "lifetime");
+		subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "%s drop packets for the packet "
+			     "lifetime", stages->shifts ? "packets are on their way by tables from "
+			     "service levels to lanes that change: entries that lead to other "
+			     "switches" : "old and new tables together could deadlock: entries "
+			     "that change");
 	tell_engine(s, job->plan);
 	s->unrouted = false;
 	job->stages = NULL;

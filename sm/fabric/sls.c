@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/fabric/sls.h"
 
+#include <string.h>
 #include "sm/base/mem.h"
 #include "sm/fabric/plan.h"
 
@@ -51,6 +52,29 @@ plan_sls_unref(struct plan_sls *s)
 	mem_free(s->first);
 	mem_free(s->at);
 	mem_free(s);
+}
+
+static bool
+same_shape(const struct plan_sls *a, const struct plan_sls *b)
+{
+	return a->levels == b->levels && a->classes == b->classes && a->lanes == b->lanes &&
+	       a->stale == b->stale && a->stale_proved == b->stale_proved &&
+	       a->nswitches == b->nswitches && a->nmaps == b->nmaps &&
+	       !memcmp(a->slot, b->slot, sizeof(a->slot)) &&
+	       !memcmp(a->ports, b->ports, a->nswitches);
+}
+
+/* Both number their maps in the order in which switches have them first. */
+bool
+plan_sls_equal(const struct plan_sls *a, const struct plan_sls *b)
+{
+	uint32_t last = a->nswitches - 1, len;
+
+	if (a == b || !same_shape(a, b) || !a->nswitches)
+		return a == b || (same_shape(a, b) && !a->nswitches);
+	len = a->first[last] + (a->ports[last] + 1u) * (a->ports[last] + 1u);
+	return !memcmp(a->maps, b->maps, a->nmaps * sizeof(*a->maps)) &&
+	       !memcmp(a->at, b->at, len * sizeof(*a->at));
 }
 
 struct sls_map

@@ -50,6 +50,9 @@ struct plan_sls *
 plan_sls_ref(struct plan_sls *s);	/* NULL is allowed */
 void
 plan_sls_unref(struct plan_sls *s);	/* NULL is allowed */
+/* The same levels, classes, lanes and SLs, and at each switch, by index, the same tables. */
+bool
+plan_sls_equal(const struct plan_sls *a, const struct plan_sls *b);
 
 /* The switch's table for packets that come in by `in` (0: its own) and leave by `out`. */
 static inline const struct sls_map *

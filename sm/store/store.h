@@ -21,6 +21,7 @@ struct store;
 /* Tables, and the text form of their rows. */
 enum store_table {
 	STORE_META,		/* "master SUBNET" -> "0xPORTGUID LID": we led it last;
+				 * "sls SUBNET" -> "ENGINE CLASSES SLS STALE", see qos/compose.h;
 				 * "drained SUBNET" -> "0xNODEGUID 0xNODEGUID/PORT=WHY ..." */
 	STORE_LIDS,		/* "SUBNET 0xPORTGUID" -> "LID LMC LAST_SEEN_UNIX_SECONDS" */
 	STORE_EVENTS,		/* "%020u sequence" -> JSON of one event */

@@ -7,3 +7,6 @@ test_core_peers_libs := $(core_bed_libs)
 test_core_peers_extra := -lcmocka
 test_core_reroute_libs := $(core_bed_libs)
 test_core_reroute_extra := -lcmocka
+unit_tests += test_core_lanes
+test_core_lanes_libs := $(core_bed_libs)
+test_core_lanes_extra := -lcmocka
