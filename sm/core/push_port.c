@@ -5,7 +5,8 @@
  * differences.
  *
  * A live link keeps its MTU and operational VLs while both ends agree on legal values, for to
- * change them would touch traffic, unless the plan takes more lanes than a link between switches runs.
+ * change them would touch traffic, unless the plan takes more lanes than a link between switches
+ * runs.
  */
 #include "sm/core/subnet_i.h"
 
