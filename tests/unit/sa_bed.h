@@ -86,6 +86,26 @@ sa_bed_free(struct sa_bed *b)
 	bed_free(b->sm->bed);
 }
 
+/* For cmocka: "ft3 4", asked from H1_0_0. */
+static inline int
+sa_bed_setup(void **state)
+{
+	struct sa_bed *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	sa_bed_up(b, "ft3 4", "H1_0_0");
+	*state = b;
+	return 0;
+}
+
+static inline int
+sa_bed_teardown(void **state)
+{
+	sa_bed_free(*state);
+	free(*state);
+	return 0;
+}
+
 static inline uint16_t
 sa_bed_lid(const struct sa_bed *b, const char *name, unsigned port)
 {
@@ -169,6 +189,17 @@ sa_bed_table(struct sa_bed *b, const struct sa_type *t, const void *want, uint64
 	assert_int_equal(b->h.h.status, 0);
 	assert_int_equal(b->h.h.method, MAD_GET_TABLE_RESP);
 	return b->n;
+}
+
+/* Two records say the same, in all their components. */
+static inline void
+sa_bed_same(const struct sa_type *t, const void *a, const void *b)
+{
+	uint8_t one[SA_DATA_SIZE] = { 0 }, two[SA_DATA_SIZE] = { 0 };
+
+	sa_encode(t, a, one);
+	sa_encode(t, b, two);
+	assert_memory_equal(one, two, sizeof(one));
 }
 
 static inline void

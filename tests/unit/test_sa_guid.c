@@ -13,25 +13,6 @@
 #define AT(i) SA_BIT(SA_GUIDS_FIRST + (i))
 #define PREFIX UINT64_C(0xfe80000000000000)
 
-static int
-setup(void **state)
-{
-	struct sa_bed *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	sa_bed_up(b, "ft3 4", "H1_0_0");
-	*state = b;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	sa_bed_free(*state);
-	free(*state);
-	return 0;
-}
-
 /* Set or free one GUID of the client's own port; the status. */
 static uint16_t
 change(struct sa_bed *b, uint8_t method, unsigned block, unsigned i, uint64_t guid)
@@ -285,13 +266,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, sa_bed_setup, sa_bed_teardown),
 		cmocka_unit_test(test_last_block),
-		cmocka_unit_test_setup_teardown(test_stands_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_device_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_device_silent, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_faults_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stands_for, sa_bed_setup, sa_bed_teardown),
+		cmocka_unit_test_setup_teardown(test_device_refuses, sa_bed_setup, sa_bed_teardown),
+		cmocka_unit_test_setup_teardown(test_device_silent, sa_bed_setup, sa_bed_teardown),
+		cmocka_unit_test_setup_teardown(test_restart, sa_bed_setup, sa_bed_teardown),
+		cmocka_unit_test_setup_teardown(test_faults_first, sa_bed_setup, sa_bed_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ set(struct desk *d, const struct sa_inform_info *i)
 	if (d->sa.h.h.status)
 		assert_int_equal(back.subscribe, 0);
 	else
-		assert_memory_equal(&back, i, sizeof(back));
+		sa_bed_same(&sa_inform_info_type, &back, i);
 	return d->sa.h.h.status;
 }
 

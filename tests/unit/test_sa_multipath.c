@@ -14,25 +14,6 @@
 #define BOTH_ENDS (SA_BIT(SA_PATH_SGID) | SA_BIT(SA_PATH_DGID))
 #define GIDS 32
 
-static int
-setup(void **state)
-{
-	struct sa_bed *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	sa_bed_up(b, "ft3 4", "H1_0_0");
-	*state = b;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	sa_bed_free(*state);
-	free(*state);
-	return 0;
-}
-
 /* A request, and its answer or none within a second. */
 static void
 ask(struct sa_bed *b, struct sa_header *h, const uint8_t *data, size_t size)
@@ -115,7 +96,7 @@ test_all(void **state)
 	}
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(sa_bed_get(b, &sa_path_type, &p[i], BOTH_ENDS, &q), 0);
-		assert_memory_equal(&p[i], &q, sizeof(q));
+		sa_bed_same(&sa_path_type, &p[i], &q);
 	}
 	for (unsigned n = 0; n < 8; n++) {
 		want.numb_path = (uint8_t)n;
@@ -468,5 +449,5 @@ main(void)
 		cmocka_unit_test(test_slow_link), cmocka_unit_test(test_slices),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, sa_bed_setup, sa_bed_teardown);
 }

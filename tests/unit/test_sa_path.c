@@ -28,14 +28,6 @@ setup(void **state)
 	return 0;
 }
 
-static int
-teardown(void **state)
-{
-	sa_bed_free(*state);
-	free(*state);
-	return 0;
-}
-
 /* The path between two hosts, in one Get by GIDs. */
 static struct sa_path
 path(struct sa_bed *b, const char *from, const char *to)
@@ -66,11 +58,11 @@ test_pair(void **state)
 	assert_int_equal(p.life_selector, SA_EXACTLY);
 	assert_true(p.reversible);
 	assert_int_equal(sa_bed_get(b, &sa_path_type, &p, SLID | DLID, &q), 0);
-	assert_memory_equal(&p, &q, sizeof(p));
+	sa_bed_same(&sa_path_type, &p, &q);
 	assert_int_equal(sa_bed_get(b, &sa_path_type, &p, SGID | DLID, &q), 0);
-	assert_memory_equal(&p, &q, sizeof(p));
+	sa_bed_same(&sa_path_type, &p, &q);
 	assert_int_equal(sa_bed_get(b, &sa_path_type, &p, SGID | DGID | SLID | DLID, &q), 0);
-	assert_memory_equal(&p, &q, sizeof(p));
+	sa_bed_same(&sa_path_type, &p, &q);
 }
 
 static void
@@ -309,5 +301,5 @@ main(void)
 		cmocka_unit_test(test_lmc),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, sa_bed_teardown);
 }

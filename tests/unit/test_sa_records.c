@@ -7,25 +7,6 @@
  * 20 * 5 = 116 ports, 2 * 48 = 96 directions of cables, and LIDs up to 36 in one block of each of
  * the 20 tables. What a record says is held against the simulated devices.
  */
-static int
-setup(void **state)
-{
-	struct sa_bed *b = calloc(1, sizeof(*b));
-
-	assert_non_null(b);
-	sa_bed_up(b, "ft3 4", "H1_0_0");
-	*state = b;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	sa_bed_free(*state);
-	free(*state);
-	return 0;
-}
-
 static void
 test_class(void **state)
 {
@@ -278,5 +259,5 @@ main(void)
 		cmocka_unit_test(test_not_ready),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, sa_bed_setup, sa_bed_teardown);
 }
