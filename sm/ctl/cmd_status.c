@@ -74,31 +74,19 @@ put_routing(struct json *j, const struct subnet_status *st)
 }
 
 static void
-put_sweep(struct json *j, const struct subnet_status *st)
+put_traps(struct json *j, const struct subnet_status *st)
 {
-	jw_uint(j, "sweeps", st->sweeps);
-	put_wall(j, "last_sweep", st->last_sweep_wall);
-	jw_real(j, "last_sweep_ms", st->last_sweep_ms);
-	jw_object(j, "stages");
-	jw_real(j, "discover_ms", st->discover_ms);
-	jw_real(j, "route_ms", st->route_ms);
-	jw_real(j, "check_ms", st->check_ms);
-	jw_real(j, "program_ms", st->program_ms);
-	jw_end(j);
-	jw_real(j, "up_ms", st->up_ms);
-	jw_object(j, "mads");
-	jw_uint(j, "sent", st->mads_sent);
-	jw_uint(j, "timed_out", st->mads_timed_out);
-	jw_uint(j, "malformed", st->mads_malformed);
-	jw_uint(j, "unsolicited", st->mads_unsolicited);
-	jw_uint(j, "refused", st->mads_refused);
-	jw_end(j);
 	jw_object(j, "traps");
 	jw_uint(j, "received", st->traps);
 	jw_uint(j, "repeated", st->traps_repeated);
 	jw_uint(j, "suppressed", st->traps_suppressed);
 	jw_uint(j, "unknown", st->traps_unknown);
 	jw_end(j);
+}
+
+static void
+put_sa(struct json *j, const struct subnet_status *st)
+{
 	jw_object(j, "sa");
 	jw_uint(j, "requests", st->sa_requests);
 	jw_uint(j, "answered", st->sa_answered);
@@ -119,6 +107,28 @@ put_sweep(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "lost", st->reports_lost);
 	jw_uint(j, "forgotten_subscribers", st->reports_forgotten);
 	jw_end(j);
+	jw_end(j);
+}
+
+static void
+put_sweep(struct json *j, const struct subnet_status *st)
+{
+	jw_uint(j, "sweeps", st->sweeps);
+	put_wall(j, "last_sweep", st->last_sweep_wall);
+	jw_real(j, "last_sweep_ms", st->last_sweep_ms);
+	jw_object(j, "stages");
+	jw_real(j, "discover_ms", st->discover_ms);
+	jw_real(j, "route_ms", st->route_ms);
+	jw_real(j, "check_ms", st->check_ms);
+	jw_real(j, "program_ms", st->program_ms);
+	jw_end(j);
+	jw_real(j, "up_ms", st->up_ms);
+	jw_object(j, "mads");
+	jw_uint(j, "sent", st->mads_sent);
+	jw_uint(j, "timed_out", st->mads_timed_out);
+	jw_uint(j, "malformed", st->mads_malformed);
+	jw_uint(j, "unsolicited", st->mads_unsolicited);
+	jw_uint(j, "refused", st->mads_refused);
 	jw_end(j);
 }
 
@@ -183,6 +193,8 @@ put_subnet(struct json *j, const struct ctl_subnet *s)
 	jw_uint(j, "lost_links", lost_links(p));
 	put_drained(j, &st, p);
 	put_sweep(j, &st);
+	put_traps(j, &st);
+	put_sa(j, &st);
 	if (p)
 		put_proof(j, p, &st);
 	plan_unref(p);
