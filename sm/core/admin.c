@@ -42,17 +42,6 @@ lend_switch(void *arg, uint64_t guid)
 	return d && d->info.node_type == NODE_SWITCH ? &d->sw : NULL;
 }
 
-static const struct portinfo *
-lend_port(void *arg, uint64_t guid, unsigned port)
-{
-	const struct subnet *s = arg;
-	const struct device *d = topo_find(&s->topo, guid);
-
-	if (!d || port > d->info.num_ports || !(d->ports[port].flags & LIVE_PORT_READ))
-		return NULL;
-	return &d->ports[port].info;
-}
-
 /* The port, if anything was ever read of it. */
 static struct live_port *
 find_port(const struct subnet *s, uint64_t guid, unsigned port)
@@ -62,6 +51,14 @@ find_port(const struct subnet *s, uint64_t guid, unsigned port)
 	if (!d || port > d->info.num_ports || !(d->ports[port].flags & LIVE_PORT_READ))
 		return NULL;
 	return &d->ports[port];
+}
+
+static const struct portinfo *
+lend_port(void *arg, uint64_t guid, unsigned port)
+{
+	const struct live_port *p = find_port(arg, guid, port);
+
+	return p ? &p->info : NULL;
 }
 
 /* What is not known is read next; but a device that did not answer has its back-off. */

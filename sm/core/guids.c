@@ -168,7 +168,6 @@ guids_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		d->guids_failed = s->guids.failed = true;
 		return false;
 	}
-	s->guids.sets++;
 	d->inflight++;
 	return true;
 }

@@ -426,7 +426,6 @@ block_next(struct subnet *s, struct device *d, uint32_t sw, struct transact_requ
 		r->attr_mod = at % positions(d) << 28 | at / positions(d);
 		mft_encode(masks, r->data);
 		s->multicast.removed += s->multicast.step == MULTICAST_REMOVE;
-		s->multicast.sets++;
 		return true;
 	}
 	return false;

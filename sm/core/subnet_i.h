@@ -255,7 +255,6 @@ struct multicast {
 	bool unwritten;			/* switches may hold something else than `trees` */
 	monotime not_before;		/* no ports are added */
 	uint32_t removed;		/* blocks from which ports went in this round */
-	uint32_t sets;			/* tables written, since the start */
 	uint32_t failed;		/* switches that did not take them in this round */
 	struct plan *then_plan;		/* to be pushed when trees are withdrawn; NULL */
 	struct plan_stages *then_stages;	/* and how */
@@ -268,7 +267,6 @@ struct guids {
 	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
 	bool all;			/* those of every port */
 	bool failed;			/* some device did not answer in this round */
-	uint32_t sets;			/* written, since the start */
 };
 
 /* Where traps come from; see trap.c. */

@@ -113,7 +113,6 @@ send_answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 		sa->count.refused++;
 	else
 		sa->count.answered++;
-	sa->count.records += a->hits;
 	if (!a->h.h.status && a->changes) {
 		sa_kept_answer(&sa->kept, &out, (uint8_t *)a->out.data);
 		a->out = (struct buf){ 0 };
@@ -366,8 +365,6 @@ is_question(struct sa *sa, const struct sa_header *h)
 	uint64_t key = sa->env.conf(sa->env.arg)->sm_key;
 
 	sa->count.requests++;
-	sa->count.by_method[h->h.method]++;
-	sa->count.by_attr[h->h.attr_id & 255]++;
 	if (!sa_response(h->h.method) || h->h.method == MAD_REPORT) {
 		sa->count.dropped[SA_DROP_METHOD]++;
 		return false;

@@ -131,12 +131,9 @@ struct sa_report_counters {
 };
 
 struct sa_counters {
-	uint64_t requests;	/* of them all */
-	uint64_t by_method[256];	/* by their method, */
-	uint64_t by_attr[256];	/* and by attribute id (low byte) */
+	uint64_t requests;	/* that came */
 	uint64_t answered;	/* with status 0 */
 	uint64_t refused;	/* with another status */
-	uint64_t records;	/* that were sent */
 	uint64_t busy[SA_BUSIES];	/* refused with BUSY, or dropped as a flood, by reason */
 	uint64_t dropped[SA_DROPS];	/* not answered, by reason */
 };
