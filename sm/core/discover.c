@@ -179,6 +179,10 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	bool changed;
 
 	switchinfo_decode(&d->sw, res->data);
+	if (!d->sw_read) {
+		d->sw_read = true;
+		mft_forget(s, d);	/* what it may hold could not be told before */
+	}
 	changed = d->sw.port_state_change;
 	if (res->method == MAD_SET) {
 		d->wait_switch_info = false;
@@ -461,6 +465,18 @@ device_answer(struct subnet *s, struct device *d, const struct transact_result *
 	}
 }
 
+/* What it does not tell may be what makes it work: it is asked again. */
+static void
+withheld(struct subnet *s, struct device *d)
+{
+	if (d->withholds)
+		return;
+	d->withholds = true;
+	if (d->failures < 255)
+		d->failures++;
+	d->retry_after = loop_now(s->env.loop) + sweep_backoff(d->failures);
+}
+
 /* An answer with an error status: the device lives, but this it does not tell. */
 static void
 device_refusal(struct subnet *s, struct device *d, const struct transact_result *res)
@@ -473,6 +489,8 @@ device_refusal(struct subnet *s, struct device *d, const struct transact_result 
 		bits_set(&d->read, res->attr_mod & 0xff);
 		return;
 	}
+	if (res->attr_id == ATTR_SWITCH_INFO || res->attr_id == ATTR_PORT_INFO)
+		withheld(s, d);
 	if (res->attr_id == ATTR_SWITCH_INFO)
 		d->wait_switch_info = false;
 	if (res->attr_id == ATTR_SWITCH_INFO && res->method == MAD_SET)

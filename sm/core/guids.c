@@ -8,7 +8,7 @@
  * else is under way (stage GUIDS, between others). A port that comes up again has forgotten them,
  * and so have we what it held (guids_forget()): they are written once more. A block that no alias
  * was ever in is left as it is. One that a device refuses is told once, and tried again when it is
- * changed or the port comes up again.
+ * changed, when the port comes up again, and after longer and longer.
  */
 #include "sm/core/subnet_i.h"
 
@@ -18,6 +18,8 @@
 
 #define COLLECT MSEC(10)	/* changes of so long are written together */
 #define RETRY SEC(5)
+#define AGAIN_FIRST SEC(10)	/* what was refused is tried again */
+#define AGAIN_DOUBLED 5u	/* at most after 320 s */
 #define BLOCK 8u		/* GUIDs of a GUIDInfo */
 #define BLOCKS 32u		/* of a port at most */
 #define CURSOR_NONE UINT8_MAX
@@ -40,13 +42,20 @@ differs(const struct live_port *p, unsigned block, const uint64_t guids[BLOCK])
 		memcmp(p->guids + block * BLOCK, guids, BLOCK * sizeof(*guids));
 }
 
+/* It was refused, and it is not time to try again. */
+static bool
+is_hopeless(const struct subnet *s, const struct live_port *p, unsigned block)
+{
+	return !s->guids.retrying && p->guids_refused >> block & 1;
+}
+
 static bool
 port_differs(const struct subnet *s, const struct live_port *p)
 {
 	uint64_t guids[BLOCK];
 
 	for (unsigned b = 0; b < BLOCKS; b++)
-		if (!(p->guids_refused >> b & 1) && wanted(s, p, b, guids) && differs(p, b, guids))
+		if (!is_hopeless(s, p, b) && wanted(s, p, b, guids) && differs(p, b, guids))
 			return true;
 	return false;
 }
@@ -137,7 +146,7 @@ block_next(const struct subnet *s, struct device *d, struct transact_request *r)
 		unsigned b = d->guid_block++;
 		uint64_t guids[BLOCK];
 
-		if (p->guids_refused >> b & 1 || !wanted(s, p, b, guids) || !differs(p, b, guids))
+		if (is_hopeless(s, p, b) || !wanted(s, p, b, guids) || !differs(p, b, guids))
 			continue;
 		r->method = MAD_SET;
 		r->attr_id = ATTR_GUID_INFO;
@@ -177,6 +186,9 @@ refused(struct subnet *s, struct live_port *p, unsigned block, const char *why)
 {
 	char text[DEVICE_TEXT_SIZE];
 
+	s->guids.refused = true;
+	if (p->guids_refused >> block & 1)
+		return;
 	p->guids_refused |= 1u << block;
 	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, p->device->guid, p->number,
 		     "port %u of %s does not take its alias GUIDs: %s", p->number,
@@ -194,9 +206,12 @@ block_set(struct subnet *s, struct live_port *p, const struct transact_result *r
 	guidinfo_decode(p->guids + block * BLOCK, res->data);
 	guidinfo_decode(sent, res->sent);
 	p->guids_known |= 1u << block;
-	if (differs(p, block, sent))
+	if (differs(p, block, sent)) {
 		refused(s, p, block, "it keeps others than were set");
-	else if (wanted(s, p, block, guids) && !differs(p, block, guids))
+		return;
+	}
+	p->guids_refused &= ~(1u << block);
+	if (wanted(s, p, block, guids) && !differs(p, block, guids))
 		sa_guids_written(s->sa, p->guid, block);
 }
 
@@ -224,11 +239,25 @@ guids_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	}
 }
 
+static void
+try_again_later(struct subnet *s)
+{
+	s->guids.refused = false;
+	if (loop_timer_pending(s->guids.again))
+		return;
+	loop_timer_set(s->guids.again, AGAIN_FIRST << s->guids.refusals);
+	if (s->guids.refusals < AGAIN_DOUBLED)
+		s->guids.refusals++;
+}
+
 void
 guids_idle(struct subnet *s)
 {
 	bool again = s->guids.failed;
 
+	s->guids.retrying &= again;
+	if (s->guids.refused && !s->guids.retrying)
+		try_again_later(s);
 	between_over(s);
 	/* Not at once: what did not get through needs its time. */
 	if (again) {
@@ -248,6 +277,17 @@ on_timer(void *subnet)
 		guids_write(s);
 }
 
+/* Timer: what was refused is tried again. */
+static void
+on_again(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	s->guids.retrying = s->guids.all = true;
+	if (s->stage == SUBNET_IDLE)
+		guids_write(s);
+}
+
 void
 guids_changed(struct subnet *s, uint64_t port_guid)
 {
@@ -256,6 +296,7 @@ guids_changed(struct subnet *s, uint64_t port_guid)
 
 	if (p)
 		p->guids_refused = 0;
+	s->guids.refusals = 0;
 	map_set(&s->guids.changed, port_guid, 0);
 	if (!loop_timer_pending(s->guids.timer) || s->guids.all)
 		loop_timer_set(s->guids.timer, COLLECT);
@@ -293,11 +334,13 @@ void
 guids_init(struct subnet *s)
 {
 	s->guids.timer = loop_timer_new(s->env.loop, on_timer, s);
+	s->guids.again = loop_timer_new(s->env.loop, on_again, s);
 }
 
 void
 guids_free(struct subnet *s)
 {
 	loop_timer_free(s->guids.timer);
+	loop_timer_free(s->guids.again);
 	map_free(&s->guids.changed);
 }

@@ -86,7 +86,7 @@ void
 mft_forget(struct subnet *s, struct device *d)
 {
 	mft_free(&d->mft);
-	d->mft.reset = d->sw.linear_fdb_top == 0;
+	d->mft.reset = d->sw.linear_fdb_top == 0 && d->sw_read;
 	s->multicast.unread |= !d->mft.reset;
 }
 

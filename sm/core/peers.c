@@ -179,6 +179,21 @@ peers_elect(struct subnet *s)
 	return false;
 }
 
+void
+peers_settled(struct subnet *s)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (s->peers[i].state == SM_MASTER) {
+			s->rivals = true;
+			return;
+		}
+	if (!s->rivals)
+		return;
+	s->rivals = false;
+	guids_doubt(s);
+	subnet_sweep(s);
+}
+
 /* Standby: ask the master whether it lives; the answer comes to peers_done(). */
 void
 peers_poll(struct subnet *s)

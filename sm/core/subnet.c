@@ -448,6 +448,7 @@ subnet_sweep_done(struct subnet *s)
 		return;
 	}
 	set_role(s, ROLE_MASTER, "");
+	peers_settled(s);
 	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
 		push_doubt_tables(s);
 		s->want_tables = false;

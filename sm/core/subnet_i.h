@@ -264,6 +264,10 @@ struct multicast {
 /* Alias GUIDs; see guids.c. */
 struct guids {
 	struct loop_timer *timer;	/* collects changes; repeats what did not get through */
+	struct loop_timer *again;	/* repeats what was refused */
+	unsigned refusals;		/* so often in a row, within bounds */
+	bool refused;			/* something was in this round */
+	bool retrying;			/* this round is for what was refused, too */
 	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
 	bool all;			/* those of every port */
 	bool failed;			/* some device did not answer in this round */
@@ -355,6 +359,7 @@ struct subnet {
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
+	bool rivals;			/* another master was there while we led */
 	struct peer_sm master;		/* standby: who is in charge */
 	unsigned poll_failures;
 	uint8_t stranger[SMP_MAX_HOPS + 1];	/* return path of a question while discovering */
@@ -668,6 +673,10 @@ peers_overlooked(struct subnet *s);
 /* After discovery: decide who is master. True: we are. */
 bool
 peers_elect(struct subnet *s);
+/* We lead, and a sweep has ended. Where another master was and is no more, all that it may have
+ * written is to be read back. */
+void
+peers_settled(struct subnet *s);
 void
 peers_poll(struct subnet *s);
 bool

@@ -494,10 +494,15 @@ start_device(struct subnet *s, struct device *d)
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 	uint32_t told = map_get(&s->dirty, d->guid);
 	bool dirty = told != MAP_NONE && told != DIRTY_DESCRIPTION;
+	bool withholds = d->withholds && s->sweep.kind == SWEEP_LIGHT &&
+		loop_now(s->env.loop) >= d->retry_after;
 
 	d->suspect = d->answered = d->busy = d->relinked = false;
 	device_forget_wants(d);
+	if (withholds)
+		d->withholds = false;
 	if (s->sweep.kind == SWEEP_HEAVY) {
+		d->withholds = false;
 		/* Somebody else may have written them since they were read. */
 		if (s->want_tables || s->role != ROLE_MASTER)
 			tables_forget_device(&s->topo.tables, d);
@@ -517,7 +522,7 @@ start_device(struct subnet *s, struct device *d)
 	/* Who sends a trap lives. */
 	if (d->silent && told == MAP_NONE && loop_now(s->env.loop) < d->retry_after)
 		return;
-	if (dirty && (is_switch || !d->silent)) {
+	if ((dirty || withholds) && (is_switch || !d->silent)) {
 		want_changed(s, d);
 	} else if (is_switch && s->sweep.kind == SWEEP_LIGHT) {
 		d->want_switch_info = d->wait_switch_info = true;
@@ -742,6 +747,8 @@ sweep_end(struct subnet *s)
 		}
 		if (d->suspect || (heavy && d->seen_sweep != s->sweep.id))
 			make_silent(s, d);
+		else if (!d->silent && !d->withholds)
+			d->failures = 0;
 		forget_tables(s, d);
 	}
 	topo_make_paths(t, ++t->marks);

@@ -128,7 +128,8 @@ struct device {
 	uint64_t guid;			/* node GUID */
 	struct nodeinfo info;		/* as read through the port that found it */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
-	struct switchinfo sw;		/* switches: as last read or acknowledged */
+	struct switchinfo sw;		/* switches: as last read or acknowledged, */
+	bool sw_read;			/* once it was; all 0 before */
 	struct live_port *ports;	/* 0..info.num_ports */
 	struct plan_row *lft;		/* switches: what its LFT is known to hold; NULL unknown */
 	uint32_t index;			/* place in topo.table */
@@ -156,8 +157,9 @@ struct device {
 	bool busy;			/* counted in its level's work */
 	bool answered;			/* something in this sweep */
 	uint8_t level;			/* distance under which it is counted */
-	uint8_t failures;		/* sweeps in a row that it was silent in */
-	monotime retry_after;		/* silent: not asked before this time */
+	uint8_t failures;		/* sweeps in a row that it was silent in, or withheld */
+	monotime retry_after;		/* silent, or withholds: not asked before this time */
+	bool withholds;			/* refused to tell of itself or of a port when asked last */
 	bool relinked;			/* a port came to INIT in this sweep */
 	bool suspect;			/* a request timed out in this sweep */
 	uint64_t tried_path;		/* topo_path_hash() when it was asked last */

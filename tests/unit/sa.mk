@@ -39,3 +39,6 @@ test_sa_way_extra := -lcmocka
 unit_tests += test_sa_tables
 test_sa_tables_libs := $(core_bed_libs)
 test_sa_tables_extra := -lcmocka
+unit_tests += test_sa_storm
+test_sa_storm_libs := $(core_bed_libs)
+test_sa_storm_extra := -lcmocka
