@@ -19,7 +19,7 @@
 #define COLLECT MSEC(10)	/* changes of so long are written together */
 #define RETRY SEC(5)
 #define AGAIN_FIRST SEC(10)	/* what was refused is tried again */
-#define AGAIN_DOUBLED 5u	/* at most after 320 s */
+#define AGAIN_MAX SEC(320)
 #define BLOCK 8u		/* GUIDs of a GUIDInfo */
 #define BLOCKS 32u		/* of a port at most */
 #define CURSOR_NONE UINT8_MAX
@@ -245,9 +245,7 @@ try_again_later(struct subnet *s)
 	s->guids.refused = false;
 	if (loop_timer_pending(s->guids.again))
 		return;
-	loop_timer_set(s->guids.again, AGAIN_FIRST << s->guids.refusals);
-	if (s->guids.refusals < AGAIN_DOUBLED)
-		s->guids.refusals++;
+	loop_timer_set(s->guids.again, backoff_delay(AGAIN_FIRST, AGAIN_MAX, ++s->guids.refusals));
 }
 
 void

@@ -265,7 +265,7 @@ struct multicast {
 struct guids {
 	struct loop_timer *timer;	/* collects changes; repeats what did not get through */
 	struct loop_timer *again;	/* repeats what was refused */
-	unsigned refusals;		/* so often in a row, within bounds */
+	unsigned refusals;		/* so often in a row */
 	bool refused;			/* something was in this round */
 	bool retrying;			/* this round is for what was refused, too */
 	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
