@@ -84,6 +84,9 @@ hops_take_shape(const struct hops_shape *s, const struct engine_input *in,
 /* The shape for the next run; takes a reference over. */
 struct plan_memo *
 hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape));
+/* That of the last run of this engine, borrowed; NULL. */
+void *
+hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The tables: destinations of one switch are spread over the variants, and then over the cables of
  * a link. */
 void
