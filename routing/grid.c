@@ -39,10 +39,15 @@ grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 		twos += s->radix[d] == 2;
 		lines += s->radix[d] > 2 && !s->wraps[d];
 	}
-	if (!s->dims || (twos > 1 && !rings && !lines)) {
+	if (s->dims < 2 || (twos > 1 && !rings && !lines && twos % 2)) {
 		snprintf(text, GRID_TEXT_SIZE, !s->dims ? "switch alone" :
-			 twos % 2 ? "hypercube of %u dimensions" :
-			 "hypercube of %u dimensions, or torus of 4s", s->dims);
+			 s->dims > 1 ? "hypercube of %u dimensions" :
+			 rings ? "ring of %u switches" : "line of %u switches",
+			 s->dims > 1 ? s->dims : s->radix[0]);
+		return text;
+	}
+	if (twos == 2 && s->dims == 2) {
+		snprintf(text, GRID_TEXT_SIZE, "ring of 4 switches");
 		return text;
 	}
 	/* Two sides of two among rings are one of four. */
@@ -54,8 +59,11 @@ grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 					!lines || !rings ? "" : s->wraps[d] ? "t" : "m");
 		d += four;
 	}
-	snprintf(text + len, GRID_TEXT_SIZE - len, "%s", !lines ? " torus" : !rings ? " mesh" :
-		 " grid (t: ring, m: line)");
+	len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s", !lines ? " torus" :
+				!rings ? " mesh" : " grid (t: ring, m: line)");
+	if (twos == s->dims)
+		snprintf(text + len, GRID_TEXT_SIZE - len, " or hypercube of %u dimensions",
+			 s->dims);
 	return text;
 }
 
