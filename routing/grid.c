@@ -31,7 +31,7 @@ grid_shape_unref(void *shape)
 const char *
 grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 {
-	unsigned rings = 0, lines = 0, twos = 0;
+	unsigned rings = 0, lines = 0, twos = 0, n = 0, side[GRID_DIMS];
 	size_t len = 0;
 
 	for (unsigned d = 0; d < s->dims; d++) {
@@ -50,15 +50,19 @@ grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 		snprintf(text, GRID_TEXT_SIZE, "ring of 4 switches");
 		return text;
 	}
-	/* Two sides of two among rings are one of four. */
+	/* Two sides of two among rings are one of four; the longest first. */
 	for (unsigned d = 0; d < s->dims; d++) {
 		bool four = s->radix[d] == 2 && !lines && d + 1 < s->dims;
+		unsigned i = n++;
 
-		len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s%u%s", d ? "x" : "",
-					four ? 4 : s->radix[d],
-					!lines || !rings ? "" : s->wraps[d] ? "t" : "m");
+		for (; four && i > 0 && side[i - 1] < 4; i--)
+			side[i] = side[i - 1];
+		side[i] = four ? 4 : s->radix[d];
 		d += four;
 	}
+	for (unsigned i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s%u%s", i ? "x" : "",
+					side[i], !lines || !rings ? "" : s->wraps[i] ? "t" : "m");
 	len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s", !lines ? " torus" :
 				!rings ? " mesh" : " grid (t: ring, m: line)");
 	if (twos == s->dims)

@@ -32,7 +32,7 @@ test_whole(void **state)
 {
 	static const char *const grids[][2] = {
 		{ "torus 8 8 8 1", "8x8x8 torus" }, { "torus 5 3 1", "5x3 torus" },
-		{ "torus 6 5 4 1", "6x5x4 torus" },
+		{ "torus 6 5 4 1", "6x5x4 torus" }, { "torus 5 4 3 1", "5x4x3 torus" },
 		{ "torus 7 1", "ring of 7 switches" }, { "mesh 4 4 1", "4x4 mesh" },
 		{ "mesh 5 3 2 1", "5x3x2 mesh" }, { "torus 5 5 5 5 0", "5x5x5x5 torus" },
 		{ "torus 4 4 4 2", "4x4x4 torus or hypercube of 6 dimensions" },
