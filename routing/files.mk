@@ -1,5 +1,4 @@
 routing_src := \
-	routing/auto.c \
 	routing/balance.c \
 	routing/chain.c \
 	routing/channels.c \
@@ -42,8 +41,6 @@ routing_src := \
 	routing/report.c \
 	routing/roots.c \
 	routing/rows.c \
-	routing/shape.c \
-	routing/shape_lost.c \
 	routing/torus.c \
 	routing/torus_lanes.c \
 	routing/tree.c \

@@ -8,10 +8,17 @@
 /*
  * Which switches have which members below them is found from the bottom of the order upwards, 64
  * switches with members at a time. From the root that is chosen by it, shortest ways downwards are
- * spread, and those to members make the tree; of ways of one length the multicast LID chooses.
- * Silent switches have no part in it, for nobody can write their tables.
+ * spread, and those to members make the tree; of ways of one length those of the tree that it
+ * follows are taken, else the multicast LID chooses. Silent switches have no part in it, for nobody
+ * can write their tables.
+ *
+ * A tree that follows another has its root above the other's, below it, or the same, wherever
+ * roots are equally good: then one is a part of the other, and packets may meet both at once.
  */
 #define FAR UINT32_MAX
+#define MLIDS 0x4000u		/* that there can be */
+#define CHUNK 63u		/* member switches that are looked for at a time */
+#define WAS_TOP (UINT64_C(1) << CHUNK)	/* and the root of the tree that is followed */
 
 struct mtree {
 	const struct fabric *f;		/* borrowed */
@@ -20,10 +27,14 @@ struct mtree {
 	uint32_t *first;		/* by switch: where its links that lead down begin */
 	uint32_t *down;			/* these: edge indices */
 	uint32_t *to;			/* and the switches behind them */
-	uint64_t *below;		/* by switch: members of the present 64 */
+	uint64_t *guid;			/* by switch */
+	uint64_t (*ups)[4];		/* by switch: its ports that lead up */
+	uint64_t *below;		/* by switch: members of the present chunk, and WAS_TOP */
 	uint32_t *covered;		/* by switch: member switches below it */
 	uint32_t *dist;			/* by switch: links from the root, FAR */
 	uint32_t *parent;		/* by switch: edge to it; FABRIC_NONE at the root */
+	uint32_t *up;			/* by switch: where that comes from */
+	uint64_t *liked;		/* by switch: how much, 0 if that is not known yet */
 	uint32_t *queue;		/* of the walk downwards */
 	uint32_t *hosts;		/* switches with members, in ascending order */
 	uint32_t nhosts;		/* how many */
@@ -31,6 +42,12 @@ struct mtree {
 	uint32_t *used;			/* switches of the tree */
 	uint32_t nused;			/* how many */
 	struct check_tree *at;		/* by switch: its ports in the tree */
+	const struct mtree_set *follow;	/* trees that new ones follow, borrowed; NULL: none */
+	uint32_t *follow_first;		/* by MLID: where its part of follow_at[] begins */
+	uint32_t *follow_at;		/* indices into follow */
+	const struct check_tree **was;	/* by switch: its ports in the tree that the present one
+					 * follows; NULL: it is not in it */
+	uint32_t was_top;		/* root of that tree; FABRIC_NONE */
 };
 
 static bool
@@ -60,7 +77,7 @@ mix(uint64_t x)
 static uint64_t
 taste(const struct mtree *t, uint16_t mlid, uint32_t sw, uint8_t port)
 {
-	return mix(mix(fabric_switch_node(t->f, sw)->guid ^ (uint64_t)mlid << 48) + port);
+	return mix(mix(t->guid[sw] ^ (uint64_t)mlid << 48) + port);
 }
 
 /* ---- The order ---- */
@@ -109,6 +126,18 @@ make_order(struct mtree *t)
 	mem_free(keys);
 }
 
+static void
+mark(uint64_t ports[4], unsigned port)
+{
+	ports[port / 64] |= UINT64_C(1) << port % 64;
+}
+
+static bool
+has(const uint64_t ports[4], unsigned port)
+{
+	return ports[port / 64] >> port % 64 & 1;
+}
+
 /* Links that lead down, so that they are not looked for with each tree. */
 static void
 find_down(struct mtree *t)
@@ -126,9 +155,65 @@ find_down(struct mtree *t)
 				continue;
 			t->down[n] = e;
 			t->to[n++] = f->edges[e].to;
+			mark(t->ups[f->edges[e].to], f->edges[e].in);
 		}
 	}
 	t->first[f->nswitches] = n;
+}
+
+/* ---- The tree that is followed ---- */
+
+static bool
+leads_up(const struct mtree *t, const struct check_tree *at)
+{
+	const uint64_t *ups = t->ups[at->sw];
+
+	return (at->out[0] & ups[0]) | (at->out[1] & ups[1]) | (at->out[2] & ups[2]) |
+		(at->out[3] & ups[3]);
+}
+
+/* While `on`, was[] and was_top are those of the MLID. Of several roots, as a tree has that is only
+ * half written, it is the highest. */
+static void
+follow(struct mtree *t, uint16_t mlid, bool on)
+{
+	uint32_t n = mlid % MLIDS;
+
+	t->was_top = FABRIC_NONE;
+	for (uint32_t i = t->follow_first[n]; t->follow && i < t->follow_first[n + 1]; i++) {
+		const struct check_tree *at = &t->follow->trees[t->follow_at[i]];
+
+		t->was[at->sw] = on ? at : NULL;
+		if (on && !is_silent(t, at->sw) && !leads_up(t, at) &&
+		    (t->was_top == FABRIC_NONE || t->rank[at->sw] < t->rank[t->was_top]))
+			t->was_top = at->sw;
+	}
+}
+
+void
+mtree_follow(struct mtree *t, const struct mtree_set *set)
+{
+	uint32_t *first = t->follow_first;
+
+	memset(first, 0, (MLIDS + 2) * sizeof(*first));
+	mem_free(t->follow_at);
+	t->follow = set;
+	t->follow_at = mem_array(set->len + 1, sizeof(*t->follow_at));
+	for (uint32_t i = 0; i < set->len; i++)
+		first[set->mlids[i] % MLIDS + 2]++;
+	for (uint32_t n = 2; n < MLIDS + 2; n++)
+		first[n] += first[n - 1];
+	/* Each begins where the one before it will have ended. */
+	for (uint32_t i = 0; i < set->len; i++)
+		t->follow_at[first[set->mlids[i] % MLIDS + 1]++] = i;
+}
+
+/* The link from `from` to `to` is in the tree that is followed. */
+static bool
+was_used(const struct mtree *t, uint32_t from, uint32_t e, uint32_t to)
+{
+	return t->was[from] && t->was[to] && has(t->was[from]->out, t->f->edges[e].out) &&
+		has(t->was[to]->out, t->f->edges[e].in);
 }
 
 /* ---- The root ---- */
@@ -156,22 +241,31 @@ find_hosts(struct mtree *t, const struct mtree_member *members, uint32_t len)
 	qsort(t->hosts, t->nhosts, sizeof(*t->hosts), by_number);
 }
 
-/* Which of 64 switches with members, from the given one on, lie below each switch. */
+/* Which of CHUNK switches with members, from the given one on, lie below each switch. */
 static void
 look_below(struct mtree *t, uint32_t first)
 {
 	const struct fabric *f = t->f;
 
 	memset(t->below, 0, f->nswitches * sizeof(*t->below));
-	for (uint32_t i = first; i < t->nhosts && i < first + 64; i++)
+	for (uint32_t i = first; i < t->nhosts && i < first + CHUNK; i++)
 		t->below[t->hosts[i]] |= UINT64_C(1) << (i - first);
+	if (t->was_top != FABRIC_NONE)
+		t->below[t->was_top] |= WAS_TOP;
 	for (uint32_t k = f->nswitches; k-- > 0;) {
 		uint32_t sw = t->order[k];
 
 		for (uint32_t i = t->first[sw]; i < t->first[sw + 1]; i++)
 			t->below[sw] |= t->below[t->to[i]];
-		t->covered[sw] += (uint32_t)__builtin_popcountll(t->below[sw]);
+		t->covered[sw] += (uint32_t)__builtin_popcountll(t->below[sw] & ~WAS_TOP);
 	}
+}
+
+/* How well a root fits to the tree that is followed. */
+static unsigned
+nearness(const struct mtree *t, uint32_t sw)
+{
+	return sw == t->was_top ? 3 : t->below[sw] & WAS_TOP ? 2 : t->was[sw] ? 1 : 0;
 }
 
 static bool
@@ -181,6 +275,8 @@ is_better(const struct mtree *t, uint16_t mlid, uint32_t a, uint32_t b)
 		return t->covered[a] > t->covered[b];
 	if (t->rank[a] != t->rank[b])
 		return t->rank[a] > t->rank[b];
+	if (nearness(t, a) != nearness(t, b))
+		return nearness(t, a) > nearness(t, b);
 	return taste(t, mlid, a, 0) > taste(t, mlid, b, 0);
 }
 
@@ -190,7 +286,7 @@ choose_root(struct mtree *t, uint16_t mlid)
 	uint32_t best = FABRIC_NONE;
 
 	memset(t->covered, 0, t->f->nswitches * sizeof(*t->covered));
-	for (uint32_t first = 0; first < t->nhosts; first += 64)
+	for (uint32_t first = 0; first < t->nhosts; first += CHUNK)
 		look_below(t, first);
 	for (uint32_t sw = 0; sw < t->f->nswitches; sw++)
 		if (t->covered[sw] && (best == FABRIC_NONE || is_better(t, mlid, sw, best)))
@@ -200,21 +296,25 @@ choose_root(struct mtree *t, uint16_t mlid)
 
 /* ---- The tree ---- */
 
-/* The switch that one hangs on which is not the root. */
-static uint32_t
-parent_of(const struct mtree *t, uint32_t sw)
+static uint64_t
+liking(const struct mtree *t, uint16_t mlid, uint32_t from, uint32_t e, uint32_t to)
 {
-	const struct fabric *f = t->f;
-	uint32_t port = fabric_switch_node(f, sw)->first_port + f->edges[t->parent[sw]].in;
-
-	return f->nodes[f->ports[f->ports[port].peer].node].sw;
+	return taste(t, mlid, from, t->f->edges[e].out) >> 1 | 1 |
+		(uint64_t)was_used(t, from, e, to) << 63;
 }
 
+/* `to` hangs on `from`; is that nicer than what it hangs on so far? */
 static bool
-is_nicer(const struct mtree *t, uint16_t mlid, uint32_t from, uint32_t e, uint32_t b)
+is_nicer(struct mtree *t, uint16_t mlid, uint32_t from, uint32_t e, uint32_t to)
 {
-	return taste(t, mlid, from, t->f->edges[e].out) >
-		taste(t, mlid, parent_of(t, b), t->f->edges[t->parent[b]].out);
+	uint64_t like = liking(t, mlid, from, e, to);
+
+	if (!t->liked[to])
+		t->liked[to] = liking(t, mlid, t->up[to], t->parent[to], to);
+	if (like <= t->liked[to])
+		return false;
+	t->liked[to] = like;
+	return true;
 }
 
 static void
@@ -235,20 +335,16 @@ spread(struct mtree *t, uint16_t mlid, uint32_t root)
 
 			if (t->dist[b] == FAR) {
 				t->dist[b] = t->dist[a] + 1;
+				t->liked[b] = 0;
 				t->queue[tail++] = b;
 			} else if (t->dist[b] != t->dist[a] + 1 ||
 				   !is_nicer(t, mlid, a, t->down[i], b)) {
 				continue;
 			}
 			t->parent[b] = t->down[i];
+			t->up[b] = a;
 		}
 	}
-}
-
-static void
-mark(uint64_t ports[4], unsigned port)
-{
-	ports[port / 64] |= UINT64_C(1) << port % 64;
 }
 
 static struct check_tree *
@@ -274,7 +370,7 @@ climb(struct mtree *t, uint32_t sw)
 			return;
 		mark(at->in, t->f->edges[t->parent[sw]].in);
 		mark(at->out, t->f->edges[t->parent[sw]].in);
-		sw = parent_of(t, sw);
+		sw = t->up[sw];
 	}
 }
 
@@ -289,7 +385,7 @@ join_down(struct mtree *t)
 		if (t->parent[sw] == FABRIC_NONE)
 			continue;
 		e = &t->f->edges[t->parent[sw]];
-		up = parent_of(t, sw);
+		up = t->up[sw];
 		mark(t->at[up].in, e->out);
 		mark(t->at[up].out, e->out);
 	}
@@ -343,7 +439,9 @@ mtree_add(struct mtree *t, uint16_t mlid, const struct mtree_member *members, ui
 	if (len < 2)
 		return 0;
 	find_hosts(t, members, len);
+	follow(t, mlid, true);
 	left_out = make_tree(t, mlid, members, len, set);
+	follow(t, mlid, false);
 	for (uint32_t i = 0; i < t->nhosts; i++)
 		t->is_host[t->hosts[i]] = false;
 	return left_out;
@@ -360,17 +458,25 @@ mtree_new(const struct fabric *f, const uint8_t *ranks)
 	t->f = f;
 	t->rank = mem_array(n + 1, sizeof(*t->rank));
 	t->order = mem_array(n + 1, sizeof(*t->order));
+	t->guid = mem_array(n + 1, sizeof(*t->guid));
+	t->ups = mem_array(n + 1, sizeof(*t->ups));
 	t->below = mem_array(n + 1, sizeof(*t->below));
 	t->covered = mem_array(n + 1, sizeof(*t->covered));
 	t->dist = mem_array(n + 1, sizeof(*t->dist));
 	t->parent = mem_array(n + 1, sizeof(*t->parent));
+	t->up = mem_array(n + 1, sizeof(*t->up));
+	t->liked = mem_array(n + 1, sizeof(*t->liked));
 	t->queue = mem_array(n + 1, sizeof(*t->queue));
 	t->hosts = mem_array(n + 1, sizeof(*t->hosts));
 	t->is_host = mem_array(n + 1, sizeof(*t->is_host));
 	t->used = mem_array(n + 1, sizeof(*t->used));
 	t->at = mem_array(n + 1, sizeof(*t->at));
+	t->was = mem_array(n + 1, sizeof(*t->was));
+	t->was_top = FABRIC_NONE;
+	t->follow_first = mem_array(MLIDS + 2, sizeof(*t->follow_first));
 	for (uint32_t sw = 0; sw < n; sw++) {
 		t->at[sw].sw = FABRIC_NONE;
+		t->guid[sw] = fabric_switch_node(f, sw)->guid;
 		t->rank[sw] = ranks ? ranks[sw] : UINT16_MAX;
 	}
 	for (uint32_t sw = 0; sw < n && !ranks; sw++)
@@ -391,15 +497,22 @@ mtree_free(struct mtree *t)
 	mem_free(t->first);
 	mem_free(t->down);
 	mem_free(t->to);
+	mem_free(t->guid);
+	mem_free(t->ups);
 	mem_free(t->below);
 	mem_free(t->covered);
 	mem_free(t->dist);
 	mem_free(t->parent);
+	mem_free(t->up);
+	mem_free(t->liked);
 	mem_free(t->queue);
 	mem_free(t->hosts);
 	mem_free(t->is_host);
 	mem_free(t->used);
 	mem_free(t->at);
+	mem_free(t->was);
+	mem_free(t->follow_first);
+	mem_free(t->follow_at);
 	mem_free(t);
 }
 
@@ -458,7 +571,7 @@ mtree_close(const struct fabric *f, struct mtree_set *set)
 			const struct fabric_edge *edge = &f->edges[e];
 			struct check_tree *to;
 
-			if (!(set->trees[i].out[edge->out / 64] >> edge->out % 64 & 1))
+			if (!has(set->trees[i].out, edge->out))
 				continue;
 			to = entry_of(set, edge->to, set->mlids[i]);
 			if (to)

@@ -10,9 +10,10 @@
  * descends, as unicast packets do by the same ranks.
  *
  * The root is the lowest switch that all members can be reached from downwards; of several, one
- * that the multicast LID tells, so that a root stays as long as it is among the lowest, and the
- * trees of many groups are spread. Where no switch has all members below it, those that the best
- * one does not have are left out. A pure function: equal input, equal trees.
+ * that goes with the tree that this one follows (mtree_follow()), else one that the multicast LID
+ * tells, so that a root stays as long as it is among the lowest, and the trees of many groups are
+ * spread. Where no switch has all members below it, those that the best one does not have are left
+ * out. A pure function: equal input, equal trees.
  */
 struct mtree_member {
 	uint32_t sw;		/* switch index */
@@ -40,6 +41,11 @@ mtree_free(struct mtree *t);	/* NULL is allowed */
 uint32_t
 mtree_add(struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
 	  struct mtree_set *set);
+/* Trees of the same multicast LIDs are as near as can be to those of the set from now on, so that
+ * what joins or leaves changes little, and packets may meet the old tree and the new. Entries in
+ * any order, of switches of this fabric; `in` is not looked at. Borrowed. */
+void
+mtree_follow(struct mtree *t, const struct mtree_set *set);
 void
 mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t);
 /* Add all of another. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/checker.h"
 
+#include "sm/base/mem.h"
+
 /*
  * Multicast trees in the proof of no credit loop. A packet that came in by one port of a tree waits
  * for every other port of it at once, so each pair of ports is a dependency, and unicast packets
@@ -13,23 +15,46 @@ has_port(const uint64_t *ports, unsigned port)
 	return ports[port / 64] >> port % 64 & 1;
 }
 
+/* What an order of switches says of the ports of one. */
+struct sides {
+	uint64_t up[4];		/* bit n: port n leads up */
+	uint64_t self[4];	/* it leads to the switch itself */
+};
+
+static struct sides *
+find_sides(const struct ladder *l)
+{
+	struct sides *sides = mem_array(l->n + 1, sizeof(*sides));
+
+	for (uint32_t sw = 0; sw < l->n; sw++) {
+		const uint16_t *to = &l->to[l->first[sw]];
+
+		for (unsigned i = 1; i <= l->nports[sw]; i++) {
+			uint64_t bit = UINT64_C(1) << i % 64;
+
+			if (to[i] == LADDER_SELF)
+				sides[sw].self[i / 64] |= bit;
+			if (to[i] > l->place[sw])
+				sides[sw].up[i / 64] |= bit;
+		}
+	}
+	return sides;
+}
+
 /* A cable from the switch to itself proves nothing: it counts as one that turns. */
 static bool
-tree_turns(const struct ladder *l, const struct check_tree *t)
+tree_turns(const struct sides *s, const struct check_tree *t)
 {
-	const uint16_t *to = &l->to[l->first[t->sw]];
 	unsigned ins = 0, outs = 0, both = 0;
 
-	for (unsigned i = 1; i <= l->nports[t->sw]; i++) {
-		bool in = has_port(t->in, i), out = has_port(t->out, i);
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t in = t->in[i] & s->up[i], out = t->out[i] & s->up[i];
 
-		if ((in || out) && to[i] == LADDER_SELF)
+		if ((t->in[i] | t->out[i]) & s->self[i])
 			return true;
-		if (to[i] <= l->place[t->sw])
-			continue;
-		ins += in;
-		outs += out;
-		both += in && out;
+		ins += (unsigned)__builtin_popcountll(in);
+		outs += (unsigned)__builtin_popcountll(out);
+		both += (unsigned)__builtin_popcountll(in & out);
 	}
 	/* Not one that goes back by the port that it came by. */
 	return ins && outs && (ins > 1 || outs > 1 || !both);
@@ -38,10 +63,13 @@ tree_turns(const struct ladder *l, const struct check_tree *t)
 bool
 multicast_turns(const struct ladder *l, const struct check_input *in)
 {
-	for (uint32_t i = 0; i < in->ntrees; i++)
-		if (tree_turns(l, &in->trees[i]))
-			return true;
-	return false;
+	struct sides *sides = in->ntrees ? find_sides(l) : NULL;
+	bool turns = false;
+
+	for (uint32_t i = 0; i < in->ntrees && !turns; i++)
+		turns = tree_turns(&sides[in->trees[i].sw], &in->trees[i]);
+	mem_free(sides);
+	return turns;
 }
 
 /* Lanes on which packets of a class can leave a switch by a port: bit n for lane n. */

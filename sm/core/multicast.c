@@ -8,6 +8,10 @@
  * trees that have one are not written, and told. It also finds out whether packets may meet these
  * trees and those that switches hold at once. What joins while the worker runs is for the next
  * round: a storm of joins is a few rounds. mft.c writes what differs.
+ *
+ * Trees of groups whose members are as they were are those of the round before; others follow what
+ * was there (mtree_follow()). Without that, a group that grows would have another root each time,
+ * and where old and new do not go together, packets under way are waited for in between: a second.
  */
 #include "sm/core/multicast_i.h"
 
@@ -24,14 +28,14 @@
 static void
 job_free(struct multicast_job *j)
 {
-	if (!j)
+	if (!j || --j->refs)
 		return;
+	job_free(j->before);
 	plan_unref(j->plan);
 	mem_free(j->groups);
 	mem_free(j->members);
 	mtree_set_free(&j->set);
 	mtree_set_free(&j->held);
-	mtree_set_free(&j->pending);
 	mem_free(j->first);
 	mem_free(j->by_switch);
 	mem_free(j);
@@ -82,7 +86,8 @@ prove_all(struct multicast_job *j)
 	mtree_close(j->plan->fabric, &j->held);
 	mtree_set_join(&both, &j->set);
 	mtree_set_join(&both, &j->held);
-	mtree_set_join(&both, &j->pending);
+	if (j->pending)
+		mtree_set_join(&both, &j->before->set);
 	j->mixes = !prove(j, &both, &report);
 	mtree_set_free(&both);
 	if (!j->mixes)
@@ -110,23 +115,81 @@ note_left_out(struct multicast_job *j, const struct job_group *g, uint32_t from)
 	}
 }
 
+/* The group of the round before that has this MLID or one above. */
+static uint32_t
+group_from(const struct multicast_job *j, uint32_t at, uint16_t mlid)
+{
+	while (at < j->ngroups && j->groups[at].mlid < mlid)
+		at++;
+	return at;
+}
+
+static bool
+has_members_of(const struct multicast_job *j, const struct job_group *g,
+	       const struct multicast_job *b, const struct job_group *was)
+{
+	if (was->mlid != g->mlid || was->len != g->len)
+		return false;
+	for (uint32_t i = 0; i < g->len; i++) {
+		const struct mtree_member *x = &j->members[g->first + i];
+		const struct mtree_member *y = &b->members[was->first + i];
+
+		if (x->sw != y->sw || x->port != y->port || x->receives != y->receives)
+			return false;
+	}
+	return true;
+}
+
+/* The tree of the round before, if it has the same members and none was left out then. */
+static bool
+take_over(struct multicast_job *j, const struct job_group *g, uint32_t *at)
+{
+	const struct multicast_job *b = j->before;
+
+	if (!b || b->left_out || b->verdict)
+		return false;
+	*at = group_from(b, *at, g->mlid);
+	if (*at == b->ngroups || !has_members_of(j, g, b, &b->groups[*at]))
+		return false;
+	for (uint32_t i = b->groups[*at].from; i < b->set.len && b->set.mlids[i] == g->mlid; i++)
+		mtree_set_add(&j->set, g->mlid, &b->set.trees[i]);
+	return true;
+}
+
+static void
+make_tree(struct multicast_job *j, struct mtree *t, const struct job_group *g)
+{
+	uint32_t left = mtree_add(t, g->mlid, j->members + g->first, g->len, &j->set);
+
+	if (left && j->left_port == FABRIC_NONE)
+		note_left_out(j, g, g->from);
+	j->left_out += left;
+}
+
+static void
+make_trees(struct multicast_job *j)
+{
+	struct mtree *t = mtree_new(j->plan->fabric, j->plan->ranks);
+	uint32_t at = 0;
+
+	j->left_port = FABRIC_NONE;
+	mtree_follow(t, j->pending ? &j->before->set : &j->held);
+	for (uint32_t i = 0; i < j->ngroups; i++) {
+		struct job_group *g = &j->groups[i];
+
+		g->from = j->set.len;
+		if (!take_over(j, g, &at))
+			make_tree(j, t, g);
+	}
+	mtree_free(t);
+}
+
 static void
 run(void *arg)
 {
 	struct multicast_job *j = arg;
-	struct mtree *t = mtree_new(j->plan->fabric, j->plan->ranks);
 
-	j->left_port = FABRIC_NONE;
-	for (uint32_t i = 0; i < j->ngroups; i++) {
-		const struct job_group *g = &j->groups[i];
-		uint32_t from = j->set.len;
-		uint32_t left = mtree_add(t, g->mlid, j->members + g->first, g->len, &j->set);
-
-		if (left && j->left_port == FABRIC_NONE)
-			note_left_out(j, g, from);
-		j->left_out += left;
-	}
-	mtree_free(t);
+	make_trees(j);
 	prove_all(j);
 	sort_entries(j);
 }
@@ -177,6 +240,7 @@ job_new(struct subnet *s)
 	struct multicast_job *j = mem_zalloc(sizeof(*j));
 	uint32_t members = 0;
 
+	j->refs = 1;
 	j->s = s;
 	j->plan = plan_ref(s->plan);
 	j->threads = s->env.threads;
@@ -188,8 +252,11 @@ job_new(struct subnet *s)
 	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
 		add_groups(j, groups, i);
 	mft_held(s, j->plan->fabric, &j->held);
-	if (s->multicast.unwritten && mft_fits(s))
-		mtree_set_join(&j->pending, &s->multicast.trees->set);
+	if (mft_fits(s)) {
+		j->before = s->multicast.trees;
+		j->before->refs++;
+		j->pending = s->multicast.unwritten;
+	}
 	return j;
 }
 
@@ -253,6 +320,8 @@ done(void *arg)
 		return;
 	}
 	s->multicast.job = NULL;
+	job_free(j->before);
+	j->before = NULL;
 	tell_outcome(s, j);
 	tell_crowd(s);
 	job_free(s->multicast.trees);

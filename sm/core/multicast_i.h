@@ -13,9 +13,12 @@ struct job_group {
 	uint16_t mlid;			/* it */
 	uint32_t first;			/* of its members */
 	uint32_t len;			/* how many */
+	uint32_t from;			/* its tree begins there in the set */
 };
 
+/* Made on the loop, filled by the worker, then what switches should hold. */
 struct multicast_job {
+	unsigned refs;			/* the loop's alone */
 	struct subnet *s;		/* NULL: the subnet is gone, throw the result away */
 	const struct plan *plan;	/* reference held */
 	struct job_group *groups;	/* by MLID */
@@ -25,7 +28,9 @@ struct multicast_job {
 	unsigned threads;		/* for the proof */
 	unsigned end;			/* above the highest MLID in use */
 	struct mtree_set held;		/* what switches held when the job began */
-	struct mtree_set pending;	/* what was being written to them then */
+	struct multicast_job *before;	/* the round before, if it was of this plan, until this one
+					 * is done; reference held; NULL */
+	bool pending;			/* it was still being written when the job began */
 	struct mtree_set set;		/* the trees */
 	uint32_t *first;		/* by switch: its entries in by_switch[] */
 	uint32_t *by_switch;		/* indices into the set, by switch, then MLID */

@@ -4,8 +4,8 @@
  *
  * Nobody waits for it but who asks the subnet administrator for such tables, so it is the last of
  * all: it runs while the subnet is up and nothing else is under way (stage IDLE), a few devices at
- * a time with few requests each, and no more than RATE a second. When another stage begins, what is
- * under way is called off, and asked again later. What is known is not read again; what is not
+ * a time with few requests each, and no more than 20,000 a second, of which a tenth while clients
+ * ask the subnet administrator. When another stage begins, what is under way is called off, and asked again later. What is known is not read again; what is not
  * known any more, for a port came up anew, a device was away, or somebody else may have written it
  * (another manager led, an administrator asks for a sweep), makes its device due (tables.c). A
  * device that does not answer is left alone for a while, longer each time.
@@ -18,10 +18,14 @@
  */
 #include "sm/core/subnet_i.h"
 
+#include "sm/sa/sa.h"
+
 #define DEVICES 16u			/* read at one time */
 #define REQUESTS 2u			/* of one device */
 #define TICK MSEC(5)
 #define TICK_REQUESTS 100u		/* 20,000 a second */
+#define TICK_REQUESTS_FEW 10u		/* while others ask */
+#define MANY_ASKED 5u			/* by clients, within a tick */
 #define START MSEC(20)			/* after the last stage */
 #define BACKOFF_FIRST SEC(10)
 #define BACKOFF_MAX SEC(640)
@@ -257,6 +261,16 @@ reader_done(struct subnet *s, struct agent *a, const struct transact_result *res
 
 /* ---- When ---- */
 
+/* Clients come first. */
+static unsigned
+credit(struct subnet *s)
+{
+	uint64_t asked = sa_counters(s->sa)->requests, before = s->reader.seen;
+
+	s->reader.seen = asked;
+	return asked - before > MANY_ASKED ? TICK_REQUESTS_FEW : TICK_REQUESTS;
+}
+
 static void
 tick(void *subnet)
 {
@@ -264,7 +278,7 @@ tick(void *subnet)
 
 	if (!may_run(s))
 		return;
-	s->reader.credit = TICK_REQUESTS;
+	s->reader.credit = credit(s);
 	list_each(it, &s->reader.devices)
 		transact_ready(s->transact,
 			       &list_entry(it, struct device, tables.active)->tables.agent.target);

@@ -296,6 +296,7 @@ struct babble {
 /* Tables that are read in the background; see reader.c. */
 struct reader {
 	struct loop_timer *timer;	/* gives new credit; begins after a while */
+	uint64_t seen;			/* requests of clients up to the last tick */
 	struct list devices;		/* device_tables.active: that are being read */
 	uint32_t at;			/* place in topo.table where the next is looked for */
 	uint32_t credit;		/* requests that may be sent until the next tick */

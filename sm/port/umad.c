@@ -7,8 +7,9 @@
  * receiving thread; the thread owns the producer's end of the ring, the loop the consumer's.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
- * loss, so that no callback is made inside a call. The thread reads all that is there, then waits;
- * it posts to the loop only when no post is on its way, so a burst costs one. The loop takes at
+ * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
+ * to the loop, unless a post is on its way, and waits: so a burst costs one wake-up, and a long
+ * one, of which the loop begins with the first BURST, not many more. The loop takes at
  * most DRAIN_LIMIT MADs in one turn. The descriptor itself is never given to the loop: with
  * packaged ibsim it is no real one.
  *
@@ -43,6 +44,7 @@
 
 #define RING_LEN 1024u		/* power of two */
 #define DRAIN_LIMIT 256		/* MADs handed over in one turn of the loop */
+#define BURST 16u		/* MADs that are read before the loop is told */
 #define POLL_MS 100		/* the thread looks whether it should end */
 #define RETRY_MIN MSEC(200)	/* back-off between attempts to open */
 #define RETRY_MAX SEC(3)
@@ -80,6 +82,7 @@ struct umad_transport {
 	bool closed;			/* the owner let go; free when the post arrives */
 	pthread_t thread;		/* receives; exists while fd is open */
 	atomic_bool stop;		/* the thread should end */
+	unsigned untold;		/* in the ring, not told to the loop; the thread's */
 	atomic_bool posted;		/* a post is on its way, or the loop is draining */
 	atomic_int broken;		/* errno that ended the thread, or 0 */
 	atomic_uint head;		/* next entry to fill: the thread's */
@@ -102,6 +105,15 @@ wake_loop(struct umad_transport *u)
 {
 	if (!atomic_exchange(&u->posted, true))
 		loop_post(u->loop, drain, u);
+}
+
+/* Of what was read since it was told last. */
+static void
+tell_loop(struct umad_transport *u)
+{
+	if (u->untold)
+		wake_loop(u);
+	u->untold = 0;
 }
 
 static bool
@@ -181,7 +193,8 @@ push_mad(struct umad_transport *u, void *umad, size_t size)
 	if (r->long_data)
 		atomic_fetch_add(&u->backlog, (unsigned)size);
 	atomic_fetch_add_explicit(&u->head, 1, memory_order_release);
-	wake_loop(u);
+	if (++u->untold >= BURST)
+		tell_loop(u);
 	return true;
 }
 
@@ -231,7 +244,7 @@ receive_burst(struct umad_transport *u, void *umad)
 		if (rc >= 0)
 			push_mad(u, umad, size < MAD_SIZE ? (size_t)size : MAD_SIZE);
 		else if (rc == -EAGAIN)
-			return 0;
+			break;
 		else if (rc == -ENOSPC)
 			err = receive_long(u, size);
 		else if (rc != -EINTR)
@@ -239,6 +252,7 @@ receive_burst(struct umad_transport *u, void *umad)
 		if (err)
 			return err;
 	}
+	tell_loop(u);
 	return 0;
 }
 

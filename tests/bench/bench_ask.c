@@ -35,7 +35,7 @@
 #define TABLE_TIMEOUT_MS 60000
 #define SA_CLASS 3
 #define QKEY 0x80010000u
-enum { GET = 1, GET_TABLE = 0x12, NODE_RECORD = 0x11, PATH_RECORD = 0x35 };
+enum { GET = 1, SET = 2, GET_TABLE = 0x12, NODE_RECORD = 0x11, PATH_RECORD = 0x35 };
 
 struct client {
 	int port, agent;	/* of libibumad */
@@ -234,7 +234,7 @@ attach(struct client *c, bool serves)
 	umad_port_t port;
 
 	if (serves)
-		methods[0] = 1l << GET | 1l << GET_TABLE;
+		methods[0] = 1l << GET | 1l << SET | 1l << GET_TABLE;
 	must(umad_init() == 0, "umad_init");
 	must(umad_get_port(NULL, 0, &port) == 0, "umad_get_port");
 	c->own = port.base_lid;

@@ -3,8 +3,9 @@
  * A host that joins many multicast groups at once, through libibumad, attached to a simulated or
  * real fabric.
  *
- * Usage: bench_join COUNT WINDOW GO    full member of COUNT groups, WINDOW requests under way; it
- *                                      says "ready" and begins when the file GO is there
+ * Usage: bench_join COUNT WINDOW GO [LID]    full member of COUNT groups, WINDOW requests under
+ *                                      way; it says "ready" and begins when the file GO is there;
+ *                                      LID: asked instead of the subnet manager (bench_ask serve)
  *
  * The groups are the same for all hosts; who comes first makes them. Prints one line: "joined",
  * how many, and seconds. A request that is refused or lost ends it with status 1.
@@ -111,10 +112,12 @@ main(int argc, char **argv)
 	unsigned count, window, sent = 0;
 	double began;
 
-	must(argc == 4, "usage: bench_join COUNT WINDOW GO");
+	must(argc == 4 || argc == 5, "usage: bench_join COUNT WINDOW GO [LID]");
 	count = (unsigned)atoi(argv[1]);
 	window = (unsigned)atoi(argv[2]);
 	attach(&c);
+	if (argc == 5)
+		c.to = (unsigned)atoi(argv[4]);
 	puts("ready");
 	fflush(stdout);
 	while (access(argv[3], F_OK))

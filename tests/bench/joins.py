@@ -9,8 +9,9 @@ for each manager, in turns. Time is from the start of the storm to the last tabl
 took; the median counts. Multicast tables are counted by one preloaded library for both
 (madcount.c), and beside them stands one for each block of 32 groups of each switch. Most of the
 time is that of the hosts and the simulator, which both managers have in common: hence also what
-passes from the last answer to the last table. There is no pass condition but that every join is
-answered and that both come to rest: times belong to a machine.
+passes from the last answer to the last table, and an echo, by a host that answers the same requests
+at once. There is no pass condition but that every join is answered and that both come to rest:
+times belong to a machine.
 """
 import argparse
 import os
@@ -25,10 +26,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import fabrics  # noqa: E402
 import lab as laboratory  # noqa: E402
 import madcount  # noqa: E402
-from lab import BUILD, Lab, need, wait_for  # noqa: E402
+from lab import BUILD, Lab, need, program, wait_for  # noqa: E402
 from manager import MADCOUNT, OpenSM, Weftd  # noqa: E402
 
 CLIENT = os.path.join(BUILD, "bench_join")
+ECHO = os.path.join(BUILD, "bench_ask")
 WINDOW = 32
 REST = 3        # seconds without a table that mean the end
 FABRIC = "ft3-16"
@@ -53,6 +55,34 @@ def last_set(counter, clients, began):
     return at - began, seen - before
 
 
+def join(lab, hosts, groups, *to):
+    """When all hosts began at once, and they."""
+    go = os.path.join(lab.dir, "go" + "".join(to))
+    words = [CLIENT, str(groups), str(WINDOW), go, *to]
+    clients = [lab.start("join%s-%s" % ("".join(to), h), words, h) for h in hosts]
+    for c in clients:
+        c.wait_text("ready")
+    began = time.monotonic()
+    with open(go, "wb"):
+        pass
+    return began, clients
+
+
+def answered(clients):
+    """Seconds until the last answer."""
+    for c in clients:
+        need(JOINED.search(c.text()), "%s: %s" % (c.name, c.text()[-300:]))
+    return max(float(JOINED.search(c.text()).group(1)) for c in clients)
+
+
+def echo(lab, host, hosts, groups):
+    lab.start("echo", [ECHO, "serve"], host).wait_text("ready")
+    lid = lab.run([program("saquery"), "-l", host], hosts[0])[0].split()[0]
+    _, clients = join(lab, hosts, groups, lid)
+    wait_for("the last echo", lambda: not any(c.alive() for c in clients), 60)
+    return answered(clients)
+
+
 def storm(make, path, groups, members):
     with Lab(path, sim="weftsim") as lab:
         counter = madcount.Counter(lab.dir)
@@ -61,22 +91,15 @@ def storm(make, path, groups, members):
         m.wait_up()
         hosts = lab.net.hosts()[1:]
         hosts = [hosts[i * len(hosts) // members] for i in range(members)]
-        go = os.path.join(lab.dir, "go")
-        clients = [lab.start("join-%s" % h, [CLIENT, str(groups), str(WINDOW), go], h)
-                   for h in hosts]
-        for c in clients:
-            c.wait_text("ready")
-        began = time.monotonic()
-        with open(go, "wb"):
-            pass
+        began, clients = join(lab, hosts, groups)
         took, sets = last_set(counter, clients, began)
-        for c in clients:
-            need(JOINED.search(c.text()), "%s: %s" % (c.name, c.text()[-300:]))
-        joined = max(float(JOINED.search(c.text()).group(1)) for c in clients)
+        joined = answered(clients)
+        spare = next(h for h in lab.net.hosts()[1:] if h not in hosts)
+        least = echo(lab, spare, hosts, groups)
         switches = len(lab.net.switches())
         m.stop()
     return {"joined": joined, "tables": took, "later": max(took - joined, 0), "sets": sets,
-            "switches": switches}
+            "echo": least, "switches": switches}
 
 
 def main():
@@ -98,8 +121,9 @@ def main():
     median = {name: {k: statistics.median(r[k] for r in of) for k in of[0]}
               for name, of in rows.items()}
     for name, m in median.items():
-        print("  %-7s all answered %8.3f s, all tables %8.3f s, %.3f s later, %6d tables" %
-              (name, m["joined"], m["tables"], m["later"], m["sets"]))
+        print("  %-7s all answered %8.3f s, all tables %8.3f s, %.3f s later, %6d tables; "
+              "answered by an echo %.3f s" % (name, m["joined"], m["tables"], m["later"],
+                                              m["sets"], m["echo"]))
     print("  weftd is %.1f times as fast, with %.3f of the tables" %
           (median["OpenSM"]["tables"] / median["weftd"]["tables"],
            median["weftd"]["sets"] / max(median["OpenSM"]["sets"], 1)), flush=True)

@@ -10,7 +10,7 @@
 #include "sm/sa/sa.h"
 
 #define MLIDS 64u	/* that are looked at */
-#define ROUNDS 400u
+#define ROUNDS 600u
 
 /* ---- Walking the tables ---- */
 

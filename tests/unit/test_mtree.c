@@ -173,22 +173,29 @@ test_random(void **state)
 	}
 }
 
+static uint8_t *
+ranks_by_name(const struct fabric *f)
+{
+	uint8_t *ranks = calloc(f->nswitches, 1);
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		char first = fabric_switch_node(f, sw)->name[0];
+
+		ranks[sw] = first == 'C' ? 0 : first == 'A' ? 1 : 2;
+	}
+	return ranks;
+}
+
 /* In a fat tree with ranks: two members of one leaf need that leaf only, two of one pod go no
  * higher than its middle, and all trees climb by one port at most. */
 static void
 test_fat_tree(void **state)
 {
 	struct fabric *f = help_generate("ft3 8", false, 0);
-	uint8_t *ranks = calloc(f->nswitches, 1);
-	struct mtree *t;
+	uint8_t *ranks = ranks_by_name(f);
+	struct mtree *t = mtree_new(f, ranks);
 
 	(void)state;
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		char first = fabric_switch_node(f, sw)->name[0];
-
-		ranks[sw] = first == 'C' ? 0 : first == 'A' ? 1 : 2;
-	}
-	t = mtree_new(f, ranks);
 	for (unsigned round = 0; round < 200; round++) {
 		struct mtree_set set = { 0 };
 		struct mtree_member m[MEMBERS];
@@ -209,6 +216,87 @@ test_fat_tree(void **state)
 	mtree_free(t);
 	free(ranks);
 	fabric_unref(f);
+}
+
+/* All ports of the one tree are in the other. */
+static void
+is_part(const struct mtree_set *part, const struct mtree_set *whole)
+{
+	for (uint32_t i = 0; i < part->len; i++) {
+		const struct check_tree *t = entry(whole, part->trees[i].sw);
+
+		assert_non_null(t);
+		for (unsigned k = 0; k < 4; k++)
+			assert_int_equal(part->trees[i].out[k] & ~t->out[k], 0);
+	}
+}
+
+/* A group that grows member by member, and shrinks again, has trees of which one is always a part
+ * of the next, so that packets may meet both; and that are as good as others. */
+static void
+test_follow(void **state)
+{
+	static const char *const recipes[] = { "ft3 8", "ft3 6", "ft3 10" };
+
+	(void)state;
+	for (unsigned round = 0; round < 60; round++) {
+		struct fabric *f = help_generate(recipes[round % 3], false, 0);
+		uint8_t *ranks = ranks_by_name(f);
+		struct mtree *t = mtree_new(f, ranks), *fresh = mtree_new(f, ranks);
+		struct mtree_set was = { 0 };
+		struct mtree_member m[MEMBERS];
+		uint32_t len = draw_members(f, m, MEMBERS);
+
+		for (uint32_t step = 2; step < 2 * len - 1; step++) {
+			uint32_t n = step <= len ? step : 2 * len - step;
+			struct mtree_set now = { 0 }, alone = { 0 };
+
+			mtree_follow(t, &was);
+			assert_int_equal(mtree_add(t, MLID, m, n, &now), 0);
+			assert_int_equal(mtree_add(fresh, MLID, m, n, &alone), 0);
+			hold(f, ranks, m, n, &now);
+			assert_int_equal(now.len, alone.len);
+			is_part(step <= len ? &was : &now, step <= len ? &now : &was);
+			mtree_set_free(&was);
+			mtree_set_free(&alone);
+			was = now;
+		}
+		mtree_set_free(&was);
+		mtree_free(t);
+		mtree_free(fresh);
+		free(ranks);
+		fabric_unref(f);
+	}
+}
+
+/* Trees of others, or half of one's own, are followed to where they are of use and no further. */
+static void
+test_follow_odd(void **state)
+{
+	static const char *const recipes[] = { "ft3 4", "torus 4 4 4 2" };
+
+	(void)state;
+	for (unsigned round = 0; round < 100; round++) {
+		struct fabric *f = help_generate(recipes[round % 2], false, 0);
+		struct mtree *t = mtree_new(f, NULL);
+		struct mtree_set odd = { 0 }, set = { 0 };
+		struct mtree_member m[MEMBERS];
+		uint32_t len = draw_members(f, m, MEMBERS);
+
+		for (uint32_t sw = 0; sw < f->nswitches; sw += 1 + draw(2)) {
+			struct check_tree any = { .sw = sw };
+
+			any.out[0] = (uint64_t)draw(256) << 1;
+			mtree_set_add(&odd, MLID, &any);
+		}
+		mtree_follow(t, &odd);
+		assert_int_equal(mtree_add(t, MLID, m, len, &set), 0);
+		hold(f, NULL, m, len, &set);
+		mtree_set_free(&odd);
+		mtree_set_free(&set);
+		mtree_free(t);
+		fabric_unref(f);
+	}
 }
 
 static void
@@ -233,6 +321,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_fat_tree),
+		cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_follow_odd),
 		cmocka_unit_test(test_alone),
 	};
 
