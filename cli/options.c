@@ -285,8 +285,10 @@ unknown_command(const struct cli *c, const struct words *w)
 	if (w->len > 1)
 		return usage(c, "there is nothing to show named", w->word[1],
 			     near_word(w->word[1], names));
-	emit(stderr, "weft: show what? nodes, switches, ports, links, routes NODE, engines, "
-		     "events or topology\n");
+	emit(stderr, "weft: show what?");
+	for (size_t i = 0; i < len; i++)
+		emit(stderr, "%s%s", i == 0 ? " " : i + 1 < len ? ", " : " or ", names[i]);
+	emit(stderr, "\n");
 	return CLI_USAGE;
 }
 

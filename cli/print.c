@@ -199,6 +199,8 @@ status_routing(const json_t *s)
 	else if (strcmp(wanted, running) == 0)
 		buf_printf(&b, "%s%s", running,
 			   field_bool(s, "engine_override") ? "" : ", as requested");
+	else if (strcmp(wanted, "auto") == 0 && !reason[0])
+		buf_printf(&b, "%s, chosen by auto", running);
 	else
 		buf_printf(&b, "%s runs, %s was requested", running, wanted);
 	add_override(&b, s);

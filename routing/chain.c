@@ -10,13 +10,26 @@
 /*
  * The chain of engines. Each is run in turn and its tables proved; the first that passes fills the
  * plan. What an engine claims of itself does not count, and neither a plugin nor a built-in engine
- * is trusted with the shape of its output. The plan is touched only when all is proved.
+ * is trusted with the shape of its output. The plan is touched only when all is proved. An engine
+ * that chooses stands for those that it chooses; none is run twice.
  */
+#define TRIED_MAX 64u		/* engines there can be */
+
+struct chain {
+	struct plan *plan;			/* to be filled */
+	const struct engine_input *in;		/* what is routed */
+	const struct chain_options *o;		/* and how */
+	struct buf reasons;			/* why engines so far were refused */
+	const struct engine *tried[TRIED_MAX];	/* those */
+	unsigned ntried;			/* how many */
+};
+
 struct attempt {
 	const struct engine_input *in;		/* what is routed */
 	const struct chain_options *o;		/* and how */
 	const struct plan *plan;		/* for which plan */
 	const struct engine *engine;		/* who routes */
+	const struct engine_choice *choice;	/* who was chosen for this; NULL: asked for */
 	struct engine_output out;		/* what it made; rows are ours */
 	struct plan_sls *sls;			/* tables from its classes to lanes; NULL */
 	struct plan_check check;		/* the proof's report */
@@ -118,6 +131,24 @@ attempt_run(struct attempt *a, struct error *e)
 	return rc ? error_set(e, rc, "its tables are not sound: %s", a->check.first) : 0;
 }
 
+/* What was chosen why, and then what the engine says but for the name of the fabric. */
+static void
+tell(struct plan *p, const struct attempt *a)
+{
+	const struct engine_choice *c = a->choice;
+	const char *note = a->out.note;
+
+	if (!c) {
+		snprintf(p->note, sizeof(p->note), "%s", note);
+		return;
+	}
+	if (strncmp(note, c->name, strlen(c->name)) == 0)
+		note += strlen(c->name);
+	note += strspn(note, ",; ");
+	snprintf(p->note, sizeof(p->note), "%s%s: engine %s (for: %s)%s%s", c->name, c->lost,
+		 a->engine->name, a->engine->topologies, note[0] ? "; " : "", note);
+}
+
 static void
 fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *reason)
 {
@@ -142,7 +173,7 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	snprintf(p->engine_requested, sizeof(p->engine_requested), "%s", requested);
 	snprintf(p->engine_running, sizeof(p->engine_running), "%s", a->engine->name);
 	snprintf(p->reason, sizeof(p->reason), "%.399s", reason);
-	snprintf(p->note, sizeof(p->note), "%s", a->out.note);
+	tell(p, a);
 	p->check = a->check;
 	plan_memo_unref(p->memo);
 	p->memo = a->out.memo;
@@ -166,36 +197,82 @@ unknown_engine(struct error *e)
 	return ERR_NOT_FOUND;
 }
 
+static void
+refuse(struct chain *c, const char *name, const struct error *why)
+{
+	buf_printf(&c->reasons, "%sengine %s is refused: %s", c->reasons.len ? "; " : "", name,
+		   why->text);
+}
+
+static bool
+was_tried(struct chain *c, const struct engine *engine)
+{
+	for (unsigned i = 0; i < c->ntried; i++)
+		if (c->tried[i] == engine)
+			return true;
+	if (c->ntried < TRIED_MAX)
+		c->tried[c->ntried++] = engine;
+	return false;
+}
+
+/* One engine that routes; false: it is refused. */
+static bool
+try_engine(struct chain *c, const struct engine *engine, const struct engine_choice *choice)
+{
+	struct attempt a = { .in = c->in, .o = c->o, .plan = c->plan, .engine = engine,
+			     .choice = choice };
+	struct error why = { 0 };
+	int rc;
+
+	if (was_tried(c, engine))
+		return false;
+	rc = attempt_run(&a, &why);
+	if (rc)
+		refuse(c, engine->name, &why);
+	else
+		fill_plan(c->plan, &a, c->o->engines[0], c->reasons.len ? c->reasons.data : "");
+	attempt_free(&a);
+	return rc == 0;
+}
+
+static bool
+try_choices(struct chain *c, const struct engine *engine)
+{
+	struct engine_choice choice = { 0 };
+
+	engine->choose(c->in, &choice);
+	for (unsigned i = 0; i < choice.n; i++)
+		if (try_engine(c, choice.engine[i], &choice))
+			return true;
+	return false;
+}
+
 int
 engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan *previous,
 	     const struct chain_options *o, struct error *e)
 {
 	struct engine_input in = { .fabric = plan->fabric, .lids = plan->lids, .fixed = fixed,
 				   .previous = previous, .options = &o->engine };
-	struct buf reasons = { 0 };	/* why the engines so far were refused */
-	int rc = ERR_REFUSED;
+	struct chain c = { .plan = plan, .in = &in, .o = o };
+	bool done = false;
 
-	for (const char *const *name = o->engines; *name; name++) {
-		struct attempt a = { .in = &in, .o = o, .plan = plan,
-				     .engine = engine_find(*name) };
+	for (const char *const *name = o->engines; *name && !done; name++) {
+		const struct engine *engine = engine_find(*name);
 		struct error why = { 0 };
 
-		if (a.engine)
-			rc = attempt_run(&a, &why);
-		else
-			rc = unknown_engine(&why);
-		if (rc == 0)
-			fill_plan(plan, &a, o->engines[0], reasons.len ? reasons.data : "");
-		else
-			buf_printf(&reasons, "%sengine %s is refused: %s", reasons.len ? "; " : "",
-				   *name, why.text);
-		attempt_free(&a);
-		if (rc == 0 || !o->fallback)
+		if (engine) {
+			done = engine->choose ? try_choices(&c, engine) :
+						try_engine(&c, engine, NULL);
+		} else {
+			unknown_engine(&why);
+			refuse(&c, *name, &why);
+		}
+		if (!o->fallback)
 			break;
 	}
-	if (rc)
-		rc = error_set(e, ERR_REFUSED, "%.490s",
-			       reasons.len ? reasons.data : "no routing engine is named");
-	buf_free(&reasons);
-	return rc;
+	if (!done)
+		error_set(e, ERR_REFUSED, "%.490s", c.reasons.len ? c.reasons.data :
+			  "no routing engine is named");
+	buf_free(&c.reasons);
+	return done ? 0 : ERR_REFUSED;
 }

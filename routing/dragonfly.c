@@ -290,8 +290,8 @@ static void
 say(const struct dragonfly *d, struct engine_output *out)
 {
 	uint32_t missing = d->groups->n - d->links.n;
-	int len = snprintf(out->note, sizeof(out->note), "dragonfly%s of %u groups, %u switches",
-			   d->groups->plus ? "+" : "", d->groups->ngroups, d->groups->n);
+	char text[GROUPS_TEXT_SIZE];
+	int len = snprintf(out->note, sizeof(out->note), "%s", groups_text(text, d->groups));
 
 	if (missing)
 		len += snprintf(out->note + len, sizeof(out->note) - (size_t)len,

@@ -50,6 +50,17 @@ struct engine_output {
 	char note[400];			/* a remark for people, or "" */
 };
 
+struct engine;
+
+/* What an engine that chooses among others made of a fabric. */
+#define ENGINE_CHOICES 4u
+struct engine_choice {
+	const struct engine *engine[ENGINE_CHOICES];	/* which suit it, the best first */
+	unsigned n;					/* how many: at least one */
+	char name[160];					/* the fabric: "8x8x8 torus" */
+	char lost[160];					/* what it lacks: ", 1 ring broken"; "" */
+};
+
 struct engine {
 	const char *name;		/* as in `routing.engines` */
 	const char *help;		/* one line */
@@ -57,6 +68,8 @@ struct engine {
 	bool deadlock_free;		/* claims it; the checker proves it anyway */
 	/* 0, or a negative code and the exact node or link that breaks the engine's assumption. */
 	int (*route)(const struct engine_input *in, struct engine_output *out, struct error *e);
+	/* Instead of route(): leaves it to others, which the chain tries in its place. */
+	void (*choose)(const struct engine_input *in, struct engine_choice *c);
 };
 
 /* The built-in engines, NULL-terminated, in order of documentation. */
@@ -76,9 +89,10 @@ engine_find(const char *name);		/* NULL if there is none */
 /*
  * Run a chain of engines until one's result passes the checker, and fill `plan` (rows, lanes,
  * sls, ranks, fixed, engine names, reason, note, check, times); plan->fabric and plan->lids are set
- * by the caller. `fallback` false: only the first engine is tried. With NULL rows nothing is left
- * half-filled: on error plan's routing fields are untouched and `e` says for each engine why it
- * was refused. Returns 0 or ERR_REFUSED.
+ * by the caller. `fallback` false: only the first engine is tried; all that it chooses, if it does
+ * so. plan->engine_running is one that routes: that of the plan before is known by it. With NULL
+ * rows nothing is left half-filled: on error plan's routing fields are untouched and `e` says for
+ * each engine why it was refused. Returns 0 or ERR_REFUSED.
  */
 struct chain_options {
 	const char *const *engines;	/* names, NULL-terminated, at least one */

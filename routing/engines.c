@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/engine.h"
 #include <string.h>
+#include "routing/auto.h"
 #include "routing/dragonfly.h"
 #include "routing/fattree.h"
 #include "routing/file.h"
@@ -11,6 +12,7 @@
 
 /* The one list of routing engines. */
 const struct engine *const engines[] = {
+	&engine_auto,
 	&engine_fattree,
 	&engine_updn,
 	&engine_minhop,

@@ -1,4 +1,5 @@
 routing_src := \
+	routing/auto.c \
 	routing/balance.c \
 	routing/chain.c \
 	routing/channels.c \
@@ -41,6 +42,8 @@ routing_src := \
 	routing/report.c \
 	routing/roots.c \
 	routing/rows.c \
+	routing/shape.c \
+	routing/shape_lost.c \
 	routing/torus.c \
 	routing/torus_lanes.c \
 	routing/tree.c \

@@ -31,7 +31,7 @@ grid_shape_unref(void *shape)
 const char *
 grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 {
-	unsigned rings = 0, lines = 0, twos = 0;
+	unsigned rings = 0, lines = 0, twos = 0, n = 0, side[GRID_DIMS];
 	size_t len = 0;
 
 	for (unsigned d = 0; d < s->dims; d++) {
@@ -39,23 +39,35 @@ grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s)
 		twos += s->radix[d] == 2;
 		lines += s->radix[d] > 2 && !s->wraps[d];
 	}
-	if (!s->dims || (twos > 1 && !rings && !lines)) {
+	if (s->dims < 2 || (twos > 1 && !rings && !lines && twos % 2)) {
 		snprintf(text, GRID_TEXT_SIZE, !s->dims ? "switch alone" :
-			 twos % 2 ? "hypercube of %u dimensions" :
-			 "hypercube of %u dimensions, or torus of 4s", s->dims);
+			 s->dims > 1 ? "hypercube of %u dimensions" :
+			 rings ? "ring of %u switches" : "line of %u switches",
+			 s->dims > 1 ? s->dims : s->radix[0]);
 		return text;
 	}
-	/* Two sides of two among rings are one of four. */
+	if (twos == 2 && s->dims == 2) {
+		snprintf(text, GRID_TEXT_SIZE, "ring of 4 switches");
+		return text;
+	}
+	/* Two sides of two among rings are one of four; the longest first. */
 	for (unsigned d = 0; d < s->dims; d++) {
 		bool four = s->radix[d] == 2 && !lines && d + 1 < s->dims;
+		unsigned i = n++;
 
-		len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s%u%s", d ? "x" : "",
-					four ? 4 : s->radix[d],
-					!lines || !rings ? "" : s->wraps[d] ? "t" : "m");
+		for (; four && i > 0 && side[i - 1] < 4; i--)
+			side[i] = side[i - 1];
+		side[i] = four ? 4 : s->radix[d];
 		d += four;
 	}
-	snprintf(text + len, GRID_TEXT_SIZE - len, "%s", !lines ? " torus" : !rings ? " mesh" :
-		 " grid (t: ring, m: line)");
+	for (unsigned i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s%u%s", i ? "x" : "",
+					side[i], !lines || !rings ? "" : s->wraps[i] ? "t" : "m");
+	len += (size_t)snprintf(text + len, GRID_TEXT_SIZE - len, "%s", !lines ? " torus" :
+				!rings ? " mesh" : " grid (t: ring, m: line)");
+	if (twos == s->dims)
+		snprintf(text + len, GRID_TEXT_SIZE - len, " or hypercube of %u dimensions",
+			 s->dims);
 	return text;
 }
 

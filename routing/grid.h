@@ -46,7 +46,8 @@ struct grid_shape *
 grid_shape_ref(struct grid_shape *s);
 void
 grid_shape_unref(void *shape);	/* a struct grid_shape; NULL is allowed */
-/* "8x8x8 torus", "5x3 mesh", "hypercube of 4 dimensions", "grid of 5 (ring) x 4". */
+/* "8x8x8 torus", "5x3 mesh", "ring of 7 switches", "hypercube of 5 dimensions", "4x4 torus or
+ * hypercube of 4 dimensions", which are the same, "5tx4m grid (t: ring, m: line)". */
 #define GRID_TEXT_SIZE 96
 const char *
 grid_text(char text[GRID_TEXT_SIZE], const struct grid_shape *s);

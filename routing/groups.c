@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/groups.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "routing/levels.h"
 #include "sm/base/mem.h"
@@ -146,6 +148,40 @@ find_kind(struct finder *f, struct error *e)
 }
 
 static int
+size_cmp(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Groups are joined, and most have the same size: what else falls into groups is none. */
+static int
+check_whole(const struct finder *f, struct error *e)
+{
+	const struct groups *g = f->g;
+	uint32_t *size = mem_array(g->ngroups + 1, sizeof(*size)), other = 0, global = 0, usual;
+
+	for (uint32_t sw = 0; sw < g->n; sw++)
+		size[g->group[sw]]++;
+	qsort(size, g->ngroups, sizeof(*size), size_cmp);
+	usual = size[g->ngroups / 2];
+	for (uint32_t i = 0; i < g->ngroups; i++)
+		other += size[i] != usual;
+	mem_free(size);
+	for (uint32_t i = 0; i < f->l->len; i++)
+		global += g->group[f->l->from[i]] != g->group[f->l->to[i]];
+	if (global / 2 + 1 < g->ngroups)
+		return error_set(e, ERR_REFUSED, "the switches form no dragonfly: no link joins "
+				 "some of their %u groups", g->ngroups);
+	if (other > 1 && 4 * other > g->ngroups)
+		return error_set(e, ERR_REFUSED, "the switches form no dragonfly: %u of their %u "
+				 "groups do not have %u switches, as others do", other, g->ngroups,
+				 usual);
+	return 0;
+}
+
+static int
 find(struct finder *f, struct error *e)
 {
 	struct groups *g = f->g;
@@ -162,6 +198,8 @@ find(struct finder *f, struct error *e)
 	if (!rc && (g->ngroups < 2 || 2 * g->ngroups > g->n))
 		rc = error_set(e, ERR_REFUSED, "the switches form no dragonfly: %u switches fall "
 			       "into %u groups", g->n, g->ngroups);
+	if (!rc)
+		rc = check_whole(f, e);
 	if (!rc)
 		rank_switches(g);
 	return rc;
@@ -244,4 +282,12 @@ groups_fit(const struct groups *g, const struct links *l, uint32_t **place)
 	else
 		mem_free(at);
 	return fits;
+}
+
+const char *
+groups_text(char text[GROUPS_TEXT_SIZE], const struct groups *g)
+{
+	snprintf(text, GROUPS_TEXT_SIZE, "dragonfly%s of %u groups, %u switches",
+		 g->plus ? "+" : "", g->ngroups, g->n);
+	return text;
 }

@@ -36,5 +36,9 @@ groups_unref(void *groups);	/* a struct groups; NULL is allowed */
  * frees *place. */
 bool
 groups_fit(const struct groups *g, const struct links *l, uint32_t **place);
+/* "dragonfly of 9 groups, 36 switches". */
+#define GROUPS_TEXT_SIZE 80
+const char *
+groups_text(char text[GROUPS_TEXT_SIZE], const struct groups *g);
 
 #endif

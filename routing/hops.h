@@ -81,9 +81,15 @@ struct hops_shape {
 int
 hops_take_shape(const struct hops_shape *s, const struct engine_input *in,
 		const struct links *links, struct error *e);
+/* The shape by which the last plan was routed, if that was by this engine (borrowed); NULL. */
+void *
+hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The shape for the next run; takes a reference over. */
 struct plan_memo *
 hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape));
+/* That of the last run of this engine, borrowed; NULL. */
+void *
+hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The tables: destinations of one switch are spread over the variants, and then over the cables of
  * a link. */
 void

@@ -34,8 +34,8 @@ hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape))
 	return m;
 }
 
-static void *
-last_shape(const struct engine_input *in, const struct engine *owner)
+void *
+hops_last_shape(const struct engine_input *in, const struct engine *owner)
 {
 	const struct plan_memo *m = in->previous ? in->previous->memo : NULL;
 
@@ -60,7 +60,7 @@ int
 hops_take_shape(const struct hops_shape *s, const struct engine_input *in,
 		const struct links *links, struct error *e)
 {
-	void *last = last_shape(in, s->owner);
+	void *last = hops_last_shape(in, s->owner);
 	const struct fabric *whole;
 	struct links all;
 	bool lost;

@@ -30,10 +30,11 @@ static const char *const rate_words[] = {
 	"600Gb", "800Gb", "1200Gb", NULL,
 };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
-static const char *const engine_words[] = { "fattree", "file", "minhop", "updn", NULL };
+static const char *const engine_words[] = {
+	"auto", "dragonfly", "fattree", "file", "hyperx", "minhop", "torus", "updn", NULL,
+};
 static const char *const later_engines[] = {
-	"auto", "dfsssp", "dnup", "dor", "dragonfly", "ftree", "lash", "nue",
-	"sssp", "torus", "torus-2qos", NULL,
+	"dfsssp", "dnup", "dor", "ftree", "lash", "nue", "sssp", "torus-2qos", NULL,
 };
 
 /* A word alone is more often a misspelt keyword than a file in the working directory. */
@@ -223,7 +224,8 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
 		.help = "Routing engines in order of preference. The first whose result is "
 			"proved to reach every destination without loops and credit loops is "
-			"used.",
+			"used. auto finds out what the fabric is and takes the engine for that; "
+			"weft show engines lists them all, and weft status says what was found.",
 	}, {
 		.name = "routing.fallback", .type = OPTION_WORD, .initial = "warn",
 		.words = fallback_words,

@@ -208,10 +208,10 @@ main(int argc, char **argv)
 	for (int i = optind + 1; i < argc; i++) {
 		const struct engine *e = engine_find(argv[i]);
 
-		if (e)
+		if (e && e->route)
 			run(&b, f, e);
 		else
-			fprintf(stderr, "no engine %s\n", argv[i]);
+			fprintf(stderr, "no engine %s that routes\n", argv[i]);
 	}
 	fabric_unref(f);
 	return 0;

@@ -10,3 +10,6 @@ test_dragonfly_extra := -lcmocka
 unit_tests += test_hyperx
 test_hyperx_libs := qos routing fabric sim text wire base
 test_hyperx_extra := -lcmocka
+unit_tests += test_shape
+test_shape_libs := qos routing fabric sim text wire base
+test_shape_extra := -lcmocka

@@ -207,6 +207,51 @@ test_cli_json(void **state)
 	}
 }
 
+static char *
+read_text(const char *path)
+{
+	char *text = calloc(1, 65536);
+	FILE *f = fopen(path, "r");
+
+	if (!text || !f)
+		fail_msg("%s: cannot be read", path);
+	assert_true(fread(text, 1, 65535, f) > 0);
+	fclose(f);
+	return text;
+}
+
+/* What can be shown is said by the client, offered by the completion, and in the manual. */
+static void
+test_what_is_shown(void **state)
+{
+	char *bash = read_text("etc/completions/weft.bash"), *man = read_text("docs/weft.1");
+	char *offered = strstr(bash, "\twords=\"nodes "), *end = offered ? strchr(offered, '\n') :
+		NULL, *save, copy[4096];
+	unsigned len = 0;
+	struct result r;
+
+	(void)state;
+	weft(&r, "show");
+	assert_int_equal(r.status, 2);
+	assert_non_null(end);
+	*end = '\0';
+	snprintf(copy, sizeof(copy), "%s", strchr(r.err, '?') + 1);
+	for (char *w = strtok_r(copy, " ,\n", &save); w; w = strtok_r(NULL, " ,\n", &save)) {
+		char item[80];
+
+		if (!strcmp(w, "or"))
+			continue;
+		snprintf(item, sizeof(item), ".It Cm show %s", w);
+		if (!strstr(offered, w) || !strstr(man, item))
+			fail_msg("show %s is not in the completion, or not in weft(1)", w);
+		len++;
+	}
+	assert_true(len >= 11);
+	assert_non_null(strstr(r.err, "subscriptions"));
+	free(bash);
+	free(man);
+}
+
 static void
 test_cli_fails(void **state)
 {
@@ -276,7 +321,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		T(test_cli), T(test_cli_order), T(test_cli_stale), T(test_cli_json),
-		T(test_cli_fails), T(test_cli_words),
+		T(test_cli_fails), T(test_cli_words), T(test_what_is_shown),
 	};
 
 	alarm(120);

@@ -287,8 +287,9 @@ test_messages(void **state)
 		{ S "refuse_if_master: maybe\n",
 		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
-		  "t.yaml:2:33: routing.engines: expected a list of at least one of fattree, "
-		  "file, minhop or updn, found \"updwn\"; did you mean \"updn\"?" },
+		  "t.yaml:2:33: routing.engines: expected a list of at least one of auto, "
+		  "dragonfly, fattree, file, hyperx, minhop, torus or updn, found \"updwn\"; "
+		  "did you mean \"updn\"?" },
 		{ S "routing: {engines: [updn, file]}\n",
 		  "t.yaml:2:24: routing.engines: file needs routing.file, the tables" },
 		{ S "routing: {engines: [updn], file: tables}\n",
@@ -296,13 +297,13 @@ test_messages(void **state)
 		  "\"tables\"" },
 		{ S "routing: {engines: [nue, updn]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"nue\" yet: "
-		  "use fattree, file, minhop or updn" },
-		{ S "routing: {engines: [auto]}\n",
-		  "t.yaml:2:25: routing.engines: this version does not have \"auto\" yet: "
-		  "use fattree, file, minhop or updn" },
+		  "use auto, dragonfly, fattree, file, hyperx, minhop, torus or updn" },
+		{ S "routing: {engines: [ftree]}\n",
+		  "t.yaml:2:25: routing.engines: this version does not have \"ftree\" yet: "
+		  "use auto, dragonfly, fattree, file, hyperx, minhop, torus or updn" },
 		{ S "routing: {engines: []}\n",
-		  "t.yaml:2:24: routing.engines: expected a list of at least one of fattree, "
-		  "file, minhop or updn, found an empty list" },
+		  "t.yaml:2:24: routing.engines: expected a list of at least one of auto, "
+		  "dragonfly, fattree, file, hyperx, minhop, torus or updn, found an empty list" },
 		{ S "routing: {engines: [updn, updn]}\n",
 		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },
 		{ S "routing: {fallback: wran}\n", "t.yaml:2:25: routing.fallback: expected warn "

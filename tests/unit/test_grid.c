@@ -32,13 +32,13 @@ test_whole(void **state)
 {
 	static const char *const grids[][2] = {
 		{ "torus 8 8 8 1", "8x8x8 torus" }, { "torus 5 3 1", "5x3 torus" },
-		{ "torus 6 5 4 1", "6x5x4 torus" },
-		{ "torus 7 1", "7 torus" }, { "mesh 4 4 1", "4x4 mesh" },
+		{ "torus 6 5 4 1", "6x5x4 torus" }, { "torus 5 4 3 1", "5x4x3 torus" },
+		{ "torus 7 1", "ring of 7 switches" }, { "mesh 4 4 1", "4x4 mesh" },
 		{ "mesh 5 3 2 1", "5x3x2 mesh" }, { "torus 5 5 5 5 0", "5x5x5x5 torus" },
-		{ "torus 4 4 4 2", "hypercube of 6 dimensions, or torus of 4s" },
-		{ "hypercube 2 1", "hypercube of 2 dimensions, or torus of 4s" },
-		{ "hypercube 6 1", "hypercube of 6 dimensions, or torus of 4s" },
-		{ "mesh 9 1", "9 mesh" }, { "torus 3 3 3 1", "3x3x3 torus" },
+		{ "torus 4 4 4 2", "4x4x4 torus or hypercube of 6 dimensions" },
+		{ "hypercube 2 1", "ring of 4 switches" },
+		{ "hypercube 6 1", "4x4x4 torus or hypercube of 6 dimensions" },
+		{ "mesh 9 1", "line of 9 switches" }, { "torus 3 3 3 1", "3x3x3 torus" },
 	};
 
 	(void)state;
@@ -81,7 +81,7 @@ test_damaged(void **state)
 	} grids[] = {
 		{ "torus 8 8 8 1", "8x8x8 torus", 10 },
 		{ "torus 6 6 1", "6x6 torus", 1 },
-		{ "hypercube 6 1", "hypercube of 6 dimensions, or torus of 4s", 10 },
+		{ "hypercube 6 1", "4x4x4 torus or hypercube of 6 dimensions", 10 },
 		{ "torus 5 3 1", "5x3 torus", 1 },
 	};
 

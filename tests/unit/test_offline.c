@@ -629,6 +629,26 @@ test_no_lid_left(void **state)
 	fabric_unref(f);
 }
 
+/* A configuration may name every engine there is: the schema of options lists them by itself. */
+static void
+test_configured(void **state)
+{
+	(void)state;
+	for (const struct engine *const *i = engines; *i; i++) {
+		struct error e = { 0 };
+		struct config *c;
+		char text[160];
+
+		snprintf(text, sizeof(text), "subnets:\n  - {name: a, routing: {engines: [%s], "
+			 "file: /tables}}\n", (*i)->name);
+		c = config_parse(text, strlen(text), "t.yaml", &e);
+		if (!c)
+			fail_msg("%s", e.text);
+		assert_string_equal(c->subnets[0].routing.engines[0], (*i)->name);
+		config_free(c);
+	}
+}
+
 int
 main(void)
 {
@@ -642,7 +662,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_trees_wait, new_folder, end_folder),
 		cmocka_unit_test(test_lids), cmocka_unit_test(test_clash),
 		cmocka_unit_test(test_known_lids),
-		cmocka_unit_test(test_no_lid_left),
+		cmocka_unit_test(test_no_lid_left), cmocka_unit_test(test_configured),
 	};
 
 	alarm(60);
