@@ -20,6 +20,7 @@ struct chain {
 	const struct engine_input *in;		/* what is routed */
 	const struct chain_options *o;		/* and how */
 	struct buf reasons;			/* why engines so far were refused */
+	int64_t choose_us;			/* time that choosing took */
 	const struct engine *tried[TRIED_MAX];	/* those */
 	unsigned ntried;			/* how many */
 };
@@ -229,7 +230,8 @@ try_engine(struct chain *c, const struct engine *engine, const struct engine_cho
 	rc = attempt_run(&a, &why);
 	if (rc)
 		refuse(c, engine->name, &why);
-	else
+	a.route_us += c->choose_us;
+	if (!rc)
 		fill_plan(c->plan, &a, c->o->engines[0], c->reasons.len ? c->reasons.data : "");
 	attempt_free(&a);
 	return rc == 0;
@@ -238,9 +240,11 @@ try_engine(struct chain *c, const struct engine *engine, const struct engine_cho
 static bool
 try_choices(struct chain *c, const struct engine *engine)
 {
+	monotime start = clock_monotonic();
 	struct engine_choice choice = { 0 };
 
 	engine->choose(c->in, &choice);
+	c->choose_us += (clock_monotonic() - start) / 1000;
 	for (unsigned i = 0; i < choice.n; i++)
 		if (try_engine(c, choice.engine[i], &choice))
 			return true;
