@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/dragonfly.h"
+#include "routing/fattree_impl.h"
 #include "routing/hops.h"
 #include "routing/hyperx.h"
 #include "routing/levels.h"
@@ -98,6 +99,43 @@ name_tree(const struct shape_tree *t, struct shape *s)
 	else
 		snprintf(s->name, sizeof(s->name), "%u-level %stree", t->levels,
 			 t->nroots > 1 ? "fat " : "");
+	shape_lost_tree(t, s);
+}
+
+static bool
+find_tree(const struct engine_input *in, const struct fabric *whole, struct shape *s)
+{
+	struct shape_tree t = { .f = whole, .live = in->fabric };
+	bool tree = is_tree(in, &t);
+
+	if (tree)
+		name_tree(&t, s);
+	mem_free(t.level);
+	return tree;
+}
+
+/* The tree by which engine fattree routed the last plan, if all that it knows of it is of use
+ * still. It leaves none where there was no tree. */
+static bool
+is_tree_as_before(const struct engine_input *in, struct shape *s)
+{
+	const struct fattree_memo *memo = fattree_memo_of(in);
+	struct fattree_changes changes;
+	struct shape_tree t;
+	bool fits;
+
+	if (!memo || !memo->t)
+		return false;
+	fits = fattree_memo_fits(in, &changes);
+	mem_free(changes.port);
+	if (!fits)
+		return false;
+	t = (struct shape_tree){ .f = memo->t->f, .live = in->fabric, .level = memo->t->level,
+				 .levels = memo->t->levels };
+	for (uint32_t sw = 0; sw < t.f->nswitches; sw++)
+		t.nroots += t.level[sw] == 0;
+	name_tree(&t, s);
+	return true;
 }
 
 /* ---- Others ---- */
@@ -156,8 +194,11 @@ take_groups(const struct groups *g, const struct links *live, struct shape *s)
 	if (!groups_fit(g, live, &place))
 		return false;
 	s->kind = SHAPE_GROUPS;
-	snprintf(s->name, sizeof(s->name), "%s", groups_text(text, g));
-	shape_lost_groups(g, place, live, s);
+	if (shape_lost_groups(g, place, live, s))
+		snprintf(s->name, sizeof(s->name), "%s", groups_text(text, g));
+	else
+		snprintf(s->name, sizeof(s->name), "irregular, %u switches in %u groups", g->n,
+			 g->ngroups);
 	mem_free(place);
 	return true;
 }
@@ -175,17 +216,18 @@ find_grid(const struct links *whole, const struct links *live, struct shape *s)
 	return found;
 }
 
-/* `mesh`: only if all are neighbours of all. */
+/* Where all are neighbours of all is a full mesh, though it be a grid as well; other grids are that,
+ * though they be rows as well. */
 static bool
-find_rows(const struct links *whole, const struct links *live, bool mesh, struct shape *s)
+find_rows_or_grid(const struct links *whole, const struct links *live, struct shape *s)
 {
-	struct rows *r;
-	bool found = rows_find(whole, &r, NULL) == 0;
+	struct rows *r = NULL;
+	bool rows = rows_find(whole, &r, NULL) == 0;
+	bool found = (rows && r->dims == 1 && take_rows(r, live, s)) ||
+		     find_grid(whole, live, s) || (rows && take_rows(r, live, s));
 
-	if (!found)
-		return false;
-	found = (!mesh || r->dims == 1) && take_rows(r, live, s);
-	rows_unref(r);
+	if (rows)
+		rows_unref(r);
 	return found;
 }
 
@@ -220,19 +262,8 @@ static bool
 recognise(const struct engine_input *in, const struct links *whole, const struct links *live,
 	  struct shape *s)
 {
-	struct shape_tree t = { .f = whole->f, .live = live->f };
-	bool tree;
-
-	if (find_groups(whole, live, true, s))
-		return true;
-	tree = is_tree(in, &t);
-	if (tree) {
-		name_tree(&t, s);
-		shape_lost_tree(&t, s);
-	}
-	mem_free(t.level);
-	if (tree || find_rows(whole, live, true, s) || find_grid(whole, live, s) ||
-	    find_rows(whole, live, false, s) || find_groups(whole, live, false, s))
+	if (find_groups(whole, live, true, s) || find_tree(in, whole->f, s) ||
+	    find_rows_or_grid(whole, live, s) || find_groups(whole, live, false, s))
 		return true;
 	if (!is_loose(whole))
 		return false;
@@ -253,6 +284,8 @@ shape_find(const struct engine_input *in, struct shape *s)
 			 "no switch");
 		return;
 	}
+	if (is_tree_as_before(in, s))
+		return;
 	links_init(&live, in->fabric);
 	if (!is_as_before(in, &live, s)) {
 		nominal = nominal_fabric(in->fabric);

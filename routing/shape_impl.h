@@ -27,8 +27,8 @@ shape_lost_grid(const struct grid *g, struct shape *s);
 void
 shape_lost_rows(const struct rows *r, const uint32_t *at, const struct links *live,
 		struct shape *s);
-/* place[]: of groups_fit(). */
-void
+/* place[]: of groups_fit(). False: many pairs of groups are not joined: it is no dragonfly. */
+bool
 shape_lost_groups(const struct groups *g, const uint32_t *place, const struct links *live,
 		  struct shape *s);
 

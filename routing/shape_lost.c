@@ -238,12 +238,12 @@ shape_lost_rows(const struct rows *r, const uint32_t *at, const struct links *li
 	add_parallel(s, live);
 }
 
-/* Pairs of groups without a cable, where most have one. */
+/* Pairs of groups without a cable. */
 static uint64_t
 count_strangers(const struct groups *g, const uint32_t *place, const struct links *live)
 {
 	uint8_t *joined = mem_array((size_t)g->ngroups * g->ngroups + 1, 1);
-	uint64_t pairs = (uint64_t)g->ngroups * (g->ngroups - 1) / 2, met = 0;
+	uint64_t met = 0;
 
 	for (uint32_t i = 0; i < live->len; i++) {
 		uint32_t a = g->group[place[live->from[i]]], b = g->group[place[live->to[i]]];
@@ -253,15 +253,16 @@ count_strangers(const struct groups *g, const uint32_t *place, const struct link
 		*pair = 1;
 	}
 	mem_free(joined);
-	return RARE * (pairs - met) <= pairs ? pairs - met : 0;
+	return (uint64_t)g->ngroups * (g->ngroups - 1) / 2 - met;
 }
 
-void
+bool
 shape_lost_groups(const struct groups *g, const uint32_t *place, const struct links *live,
 		  struct shape *s)
 {
 	uint32_t (*len)[2] = mem_array(g->ngroups + 1, sizeof(*len));
-	uint64_t want = 0, there = 0;
+	uint64_t pairs = (uint64_t)g->ngroups * (g->ngroups - 1) / 2;
+	uint64_t want = 0, there = 0, strangers = count_strangers(g, place, live);
 
 	for (uint32_t sw = 0; sw < live->n; sw++) {
 		uint32_t at = place[sw];
@@ -276,6 +277,8 @@ shape_lost_groups(const struct groups *g, const uint32_t *place, const struct li
 	add_count(s, g->n - live->n, "switch", "missing");
 	if (want > there && RARE * (want - there) <= want)
 		add_count(s, want - there, "link", "within groups missing");
-	add_count(s, count_strangers(g, place, live), "pair", "of groups without a cable");
+	if (RARE * strangers <= pairs)
+		add_count(s, strangers, "pair", "of groups without a cable");
 	add_parallel(s, live);
+	return 3 * strangers <= pairs;
 }

@@ -96,6 +96,19 @@ test_irregular(void **state)
 	}
 }
 
+/* A Slim Fly of 7: groups that are joined to half of the others, which engine dragonfly routes well
+ * and which are no dragonfly. */
+static void
+test_half_joined(void **state)
+{
+	struct fabric *f = help_generate("slim-fly 7 1", true, 1);
+
+	(void)state;
+	plan_unref(must_choose(f, NULL, "slim-fly 7 1", "dragonfly",
+			       "irregular, 98 switches in 14 groups: engine dragonfly"));
+	fabric_unref(f);
+}
+
 /* One cable of the shape less: said, and the engine stays, whether it ran before or not. */
 static void
 test_one_lost(void **state)
@@ -273,6 +286,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names), cmocka_unit_test(test_irregular),
+		cmocka_unit_test(test_half_joined),
 		cmocka_unit_test(test_one_lost), cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_once),
 		cmocka_unit_test(test_real),
