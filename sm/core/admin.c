@@ -84,6 +84,12 @@ lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t key
 	return held(s, p, tables_pkeys(&s->topo.tables, p, block, keys));
 }
 
+static uint64_t
+lend_pkeys_changed(void *arg)
+{
+	return ((const struct subnet *)arg)->topo.tables.pkeys_changed;
+}
+
 static enum sa_held
 lend_vlarb(void *arg, uint64_t guid, unsigned port, unsigned block, struct vlarb_entry entries[32])
 {
@@ -181,6 +187,7 @@ admin_new(struct subnet *s)
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .node_info = lend_node,
 		.switch_info = lend_switch, .port_info = lend_port, .pkey_block = lend_pkeys,
+		.pkeys_changed = lend_pkeys_changed,
 		.vlarb = lend_vlarb, .sl2vl = lend_sl2vl, .mft_blocks = lend_mft_blocks,
 		.mft = lend_mft, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,

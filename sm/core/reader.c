@@ -5,10 +5,11 @@
  * Nobody waits for it but who asks the subnet administrator for such tables, so it is the last of
  * all: it runs while the subnet is up and nothing else is under way (stage IDLE), a few devices at
  * a time with few requests each, and no more than 20,000 a second, of which a tenth while clients
- * ask the subnet administrator. When another stage begins, what is under way is called off, and asked again later. What is known is not read again; what is not
- * known any more, for a port came up anew, a device was away, or somebody else may have written it
- * (another manager led, an administrator asks for a sweep), makes its device due (tables.c). A
- * device that does not answer is left alone for a while, longer each time.
+ * ask the subnet administrator. When another stage begins, what is under way is called off, and
+ * asked again later. What is known is not read again; what is not known any more, for a port came
+ * up anew, a device was away, or somebody else may have written it (another manager led, an
+ * administrator asks for a sweep), makes its device due (tables.c). A device that does not answer
+ * is left alone for a while, longer each time.
  *
  * A device's tables are numbered in one row: P_Key blocks by port, VL arbitration blocks by port,
  * SL to VL maps by output and input port. device.tables.next runs along it.

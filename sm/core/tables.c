@@ -177,6 +177,7 @@ tables_saw_pkeys(struct tables *t, struct live_port *p, unsigned block,
 		h->pkey_blocks = (uint16_t)(block + 1);
 	}
 	n = take(&t->blocks, data);
+	t->pkeys_changed += h->pkeys[block] != INTERN_NONE && h->pkeys[block] != n;
 	drop(&t->blocks, &h->pkeys[block]);
 	h->pkeys[block] = n;
 }
@@ -278,6 +279,7 @@ tables_forget_port(struct tables *t, struct live_port *p)
 {
 	struct port_tables *h = &p->tables;
 
+	t->pkeys_changed += h->pkey_blocks > 0;
 	for (unsigned i = 0; i < h->pkey_blocks; i++)
 		drop(&t->blocks, &h->pkeys[i]);
 	mem_free(h->pkeys);

@@ -2,6 +2,7 @@
 #include "sm/sa/ask.h"
 
 #include <string.h>
+#include "sm/base/mem.h"
 #include "sm/sa/alias.h"
 #include "sm/wire/sa_rate.h"
 
@@ -127,14 +128,58 @@ read_pkeys(const struct sa_ask *a, uint32_t port, unsigned block, uint16_t keys[
 	return block == 0;
 }
 
+void
+sa_first_pkeys_forget(struct sa_first_pkeys *c)
+{
+	plan_unref(c->plan);
+	mem_free(c->of);
+	*c = (struct sa_first_pkeys){ 0 };
+}
+
+/* Those of the plan of this question; NULL if there are none, or it is an old one's. */
+static uint16_t *
+first_pkeys(const struct sa_ask *a)
+{
+	struct sa_first_pkeys *c = a->first_pkeys;
+	uint64_t changed;
+
+	if (!a->env->pkeys_changed || (c->plan != a->plan && a->env->plan(a->env->arg) != a->plan))
+		return NULL;
+	changed = a->env->pkeys_changed(a->env->arg);
+	if (c->plan != a->plan || c->changed != changed) {
+		sa_first_pkeys_forget(c);
+		c->plan = plan_ref(a->plan);
+		c->changed = changed;
+		c->of = mem_array(a->f->nports + 1, sizeof(*c->of));
+	}
+	return c->of;
+}
+
+/* The first P_Key of a table that is known, if it is one of a full member: nearly always it is the
+ * one that ports have in common, and the table need not be looked at. 0: it must. */
+static uint16_t
+first_pkey(const struct sa_ask *a, uint32_t port)
+{
+	uint16_t *of = first_pkeys(a), keys[KEYS];
+
+	if (!of)
+		return 0;
+	if (!of[port] && a->env->pkey_block(a->env->arg, sa_node_of(a, port)->guid,
+					    a->f->ports[port].number, 0, keys) == SA_HELD)
+		of[port] = keys[0];
+	return of[port] & SA_PKEY_FULL && of[port] & SA_PKEY_NUMBER ? of[port] : 0;
+}
+
 /* The P_Key as the table has it, 0 if it does not; the one of a full member if it has both. */
 static uint16_t
 find_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey)
 {
-	uint16_t keys[KEYS], found = 0;
+	uint16_t keys[KEYS], found = 0, first = first_pkey(a, port);
 
 	if (!(pkey & SA_PKEY_NUMBER))
 		return 0;
+	if (!((first ^ pkey) & SA_PKEY_NUMBER))
+		return first;
 	for (unsigned block = 0; !(found & SA_PKEY_FULL) && read_pkeys(a, port, block, keys);
 	     block++)
 		for (unsigned i = 0; i < KEYS; i++)
@@ -161,10 +206,13 @@ may_talk(const struct sa_ask *a, uint32_t to, uint16_t held)
 uint16_t
 sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t wanted)
 {
-	uint16_t keys[KEYS];
+	uint16_t keys[KEYS], first;
 
 	if (wanted)
 		return may_talk(a, to, find_pkey(a, from, wanted)) ? wanted : 0;
+	first = first_pkey(a, from);
+	if (first && may_talk(a, to, first))
+		return first;
 	for (unsigned block = 0; read_pkeys(a, from, block, keys); block++)
 		for (unsigned i = 0; i < KEYS; i++) {
 			uint16_t key = keys[i];

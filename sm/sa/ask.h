@@ -16,6 +16,13 @@ struct sa_links {
 	uint32_t port;			/* one of them; FABRIC_NONE if there are none */
 };
 
+/* The first P_Keys of ports, as far as they were looked at; see ask.c. */
+struct sa_first_pkeys {
+	const struct plan *plan;	/* whose ports they are; reference held; NULL: none yet */
+	uint64_t changed;		/* sa_env.pkeys_changed() when they were read */
+	uint16_t *of;			/* by port index; 0: not looked at; owned */
+};
+
 /*
  * One question about records while it is answered: what is asked for, and the answer as it grows.
  * Each kind of record offers those that may fit (sa_offer()), which are compared and taken here.
@@ -31,6 +38,7 @@ struct sa_ask {
 	struct sa_kept *kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
 	struct sa_links *links;		/* of the plan that was asked last */
+	struct sa_first_pkeys *first_pkeys;	/* of the published plan */
 	struct sa_query query;		/* `want` under the mask, without the kind's own */
 	struct buf out;			/* header and records of the answer */
 	uint32_t hits;			/* records in it */
@@ -144,6 +152,9 @@ sa_has_pkey(const struct sa_ask *a, uint32_t port, uint16_t pkey);
  * wanted. 0: there is none. */
 uint16_t
 sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t wanted);
+/* Nothing of it is kept. */
+void
+sa_first_pkeys_forget(struct sa_first_pkeys *c);
 /* May whoever asks be told of paths of that port? It must share a partition with it (C15-0.1.21),
  * unless it showed our SM_Key. */
 bool

@@ -42,6 +42,7 @@ struct sa {
 	struct sa_groups *groups;	/* multicast groups */
 	struct sa_absent *absent;	/* and their members whose ports are gone */
 	struct sa_links links;		/* between switches */
+	struct sa_first_pkeys first_pkeys;	/* of ports */
 };
 
 /* Room for the struct of any record. */
@@ -302,7 +303,8 @@ begin(struct sa *sa, struct sa_source *s, const struct port_mad *m, const struct
 		.kind = kind_of(h),
 		.a = { .env = &sa->env, .in = m, .h = *h, .trusted = h->sm_key != 0,
 		       .kept = &sa->kept, .groups = sa->groups, .held = &sa->held,
-		       .links = &sa->links, .plan = sa->env.plan(sa->env.arg) },
+		       .links = &sa->links, .first_pkeys = &sa->first_pkeys,
+		       .plan = sa->env.plan(sa->env.arg) },
 	};
 
 	q.a.f = q.a.plan ? q.a.plan->fabric : NULL;
@@ -472,6 +474,7 @@ sa_settled(struct sa *sa)
 {
 	plan_unref(sa->links.plan);
 	sa->links = (struct sa_links){ 0 };
+	sa_first_pkeys_forget(&sa->first_pkeys);
 	sa_informs_settled(sa->kept.informs);
 	sa_absent_settled(sa->absent);
 }
@@ -503,6 +506,7 @@ sa_free(struct sa *sa)
 	sa_queue_end(&sa->queue);
 	loop_timer_free(sa->turn);
 	plan_unref(sa->links.plan);
+	sa_first_pkeys_forget(&sa->first_pkeys);
 	sa_absent_free(sa->absent);
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);

@@ -84,6 +84,9 @@ struct sa_env {
 	 * block that has an entry. */
 	enum sa_held (*pkey_block)(void *arg, uint64_t guid, unsigned port, unsigned block,
 				   uint16_t keys[32]);
+	/* Another number whenever P_Keys that were SA_HELD may not be so any more; NULL: they are
+	 * asked for each time. */
+	uint64_t (*pkeys_changed)(void *arg);
 	enum sa_held (*vlarb)(void *arg, uint64_t guid, unsigned port, unsigned block,
 			      struct vlarb_entry entries[32]);
 	enum sa_held (*sl2vl)(void *arg, uint64_t guid, unsigned in, unsigned out, uint8_t vl[16]);

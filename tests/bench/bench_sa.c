@@ -61,6 +61,13 @@ lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t key
 	return block < 4 ? SA_HELD : SA_HELD_NOT;
 }
 
+static uint64_t
+lend_pkeys_changed(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
 static int
 take_answer(void *arg, const struct port_mad *m)
 {
@@ -182,7 +189,7 @@ main(int argc, char **argv)
 	struct store *store = store_open_memory(loop);
 	struct fabric *f = help_generate(recipe, false, 1);
 	struct sa_env env = { .plan = lend_plan, .conf = lend_conf, .port_info = lend_port,
-			      .pkey_block = lend_pkeys,
+			      .pkey_block = lend_pkeys, .pkeys_changed = lend_pkeys_changed,
 			      .send = take_answer, .loop = loop, .store = store, .arg = &b };
 
 	if (!f)

@@ -32,6 +32,8 @@ struct bed {
 	struct portinfo info[HOSTS + 1];	/* by GUID */
 	uint16_t keys[HOSTS + 2][KEYS];	/* P_Key tables by GUID */
 	bool keyless;			/* no table is known */
+	bool front;			/* the first key begins the table */
+	uint64_t changed;		/* of pkeys_changed() */
 	struct sa *sa;			/* under test */
 	struct sa_header h;		/* of the last answer */
 	struct sa_path path;		/* its first record, */
@@ -58,7 +60,8 @@ lend_port(void *arg, uint64_t guid, unsigned port)
 	return port == 1 && guid <= HOSTS ? &b->info[guid] : NULL;
 }
 
-/* Tables of two blocks: the first key at the end of one, the others in the next. */
+/* Tables of two blocks: the first key at the end of one, or its beginning, the others in the
+ * next. */
 static enum sa_held
 lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t keys[32])
 {
@@ -71,10 +74,16 @@ lend_pkeys(void *arg, uint64_t guid, unsigned port, unsigned block, uint16_t key
 		return SA_HELD_NOT;
 	memset(keys, 0, 32 * sizeof(keys[0]));
 	if (block == 0)
-		memcpy(keys + 31, b->keys[guid], sizeof(keys[0]));
+		memcpy(keys + (b->front ? 0 : 31), b->keys[guid], sizeof(keys[0]));
 	else
 		memcpy(keys, b->keys[guid] + 1, (KEYS - 1) * sizeof(keys[0]));
 	return SA_HELD;
+}
+
+static uint64_t
+lend_pkeys_changed(void *arg)
+{
+	return ((const struct bed *)arg)->changed;
 }
 
 static int
@@ -148,7 +157,7 @@ setup(void **state)
 	struct bed *b = calloc(1, sizeof(*b));
 	struct sa_env env = {
 		.plan = lend_plan, .conf = lend_conf, .port_info = lend_port,
-		.pkey_block = lend_pkeys,
+		.pkey_block = lend_pkeys, .pkeys_changed = lend_pkeys_changed,
 		.send = lend_send, .groups_changed = on_groups, .arg = b,
 	};
 
@@ -160,7 +169,16 @@ setup(void **state)
 	env.store = b->store = store_open_memory(b->loop);
 	b->sa = sa_new(&env);
 	b->keyless = true;
+	b->changed++;
 	*state = b;
+	return 0;
+}
+
+static int
+setup_front(void **state)
+{
+	setup(state);
+	((struct bed *)*state)->front = true;
 	return 0;
 }
 
@@ -311,6 +329,7 @@ test_group(void **state)
 static void
 hold(struct bed *b, unsigned host, uint16_t first, uint16_t second, uint16_t third)
 {
+	b->changed++;
 	b->keys[host][0] = first;
 	b->keys[host][1] = second;
 	b->keys[host][2] = third;
@@ -323,6 +342,7 @@ test_partitions(void **state)
 	struct sa_path want = { .pkey = 0x8002 };
 
 	b->keyless = false;
+	b->changed++;
 	hold(b, 1, 0xffff, 0x8002, 0);
 	hold(b, 2, 0, 0x7fff, 0x8002);
 	hold(b, 3, 0x7fff, 0x0002, 0x8003);
@@ -363,6 +383,7 @@ test_asker(void **state)
 	const struct sa_path want = { 0 };
 
 	b->keyless = false;
+	b->changed++;
 	hold(b, 1, 0xffff, 0, 0);
 	hold(b, 2, 0xffff, 0, 0);
 	hold(b, 3, 0x7fff, 0x8003, 0);
@@ -377,6 +398,7 @@ test_asker(void **state)
 	assert_int_equal(get(b, 3, 1, 2, want, 0, false), SA_STATUS_NO_RECORDS);
 	/* Tables that are not known. */
 	b->keyless = true;
+	b->changed++;
 	assert_int_equal(get(b, 4, 1, 2, want, 0, false), 0);
 	assert_int_equal(b->path.pkey, 0xffff);
 }
@@ -389,7 +411,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_max_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_partitions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_partitions, setup_front, teardown),
 		cmocka_unit_test_setup_teardown(test_asker, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_asker, setup_front, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
