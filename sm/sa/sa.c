@@ -412,7 +412,8 @@ take(struct sa *sa, const struct port_mad *m, const struct sa_header *h)
 	} else if (!sa->queue.waiting && sa->spent < AT_ONCE) {
 		sa->spent += begin(sa, s, m, h, AT_ONCE);
 	} else if (sa_queue_put(&sa->queue, s, m)) {
-		loop_timer_set(sa->turn, 0);
+		if (!loop_timer_pending(sa->turn))
+			loop_timer_set(sa->turn, 0);
 	} else {
 		say_busy(sa, s, m, h, SA_BUSY_QUEUE);
 	}
