@@ -200,3 +200,47 @@ channels_cycle(const struct channels *c, char *text, size_t size)
 		describe(c, found, text, size);
 	return found != FABRIC_NONE;
 }
+
+/* ---- Many questions ---- */
+
+struct channels_search {
+	const struct channels *c;	/* borrowed */
+	uint8_t *colour;		/* by channel */
+	struct cursor *stack;		/* of the search */
+};
+
+struct channels_search *
+channels_search_new(const struct channels *c)
+{
+	size_t n = (size_t)c->f->nedges * c->lanes;
+	struct channels_search *s = mem_alloc(sizeof(*s));
+
+	*s = (struct channels_search){
+		.c = c, .colour = mem_array(n + 1, 1), .stack = mem_array(n + 1, sizeof(*s->stack)),
+	};
+	return s;
+}
+
+void
+channels_search_free(struct channels_search *s)
+{
+	mem_free(s->colour);
+	mem_free(s->stack);
+	mem_free(s);
+}
+
+bool
+channels_search_from(struct channels_search *s, const uint32_t *edges, unsigned len)
+{
+	const struct channels *c = s->c;
+	uint32_t found = FABRIC_NONE;
+
+	memset(s->colour, WHITE, (size_t)c->f->nedges * c->lanes);
+	for (unsigned i = 0; i < len * c->lanes && found == FABRIC_NONE; i++) {
+		uint32_t channel = edges[i / c->lanes] * c->lanes + i % c->lanes;
+
+		if (s->colour[channel] == WHITE)
+			found = search_from(c, channel, s->colour, s->stack);
+	}
+	return found != FABRIC_NONE;
+}

@@ -31,6 +31,14 @@ channels_free(struct channels *c);
 /* Look for a cycle: false if there is none, else a short one is described in text. */
 bool
 channels_cycle(const struct channels *c, char *text, size_t size);
+/* Is there one that can be reached from a lane of these edges? For many questions of one graph. */
+struct channels_search;
+struct channels_search *
+channels_search_new(const struct channels *c);
+void
+channels_search_free(struct channels_search *s);
+bool
+channels_search_from(struct channels_search *s, const uint32_t *edges, unsigned len);
 
 static inline uint32_t
 channels_edge(const struct channels *c, uint32_t sw, uint8_t out)

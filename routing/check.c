@@ -326,13 +326,21 @@ graph_init(struct checker *c)
 	}
 }
 
+size_t
+checker_graph(struct checker *c)
+{
+	graph_init(c);
+	run_blocks(c, depend_blocks);
+	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
+	       sizeof(*c->channels.bits);
+}
+
 static void
 find_credit_loop(struct checker *c, struct plan_check *r)
 {
 	if (certified(c))
 		return;
-	graph_init(c);
-	run_blocks(c, depend_blocks);
+	checker_graph(c);
 	multicast_depends(c);
 	r->credit_loops = channels_cycle(&c->channels, r->cycle, sizeof(r->cycle));
 	if (r->credit_loops && !r->first[0])

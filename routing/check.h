@@ -10,6 +10,7 @@ struct check_tree {
 	uint64_t in[4];		/* bit n of the 256: packets may come in by port n */
 	uint64_t out[4];	/* they leave by all of these but the one they came by */
 	uint32_t sw;		/* switch index */
+	uint16_t sls;		/* bit n: packets of SL n; 0: of any */
 };
 
 /*

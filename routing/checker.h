@@ -93,6 +93,9 @@ void
 checker_init(struct checker *c, const struct check_input *in);
 void
 checker_free(struct checker *c);
+/* Make the graph of what unicast packets wait for; its size in bytes. */
+size_t
+checker_graph(struct checker *c);
 
 /* Walk all LIDs of a port one by one: its tally, and s->turns if a way does. */
 void
@@ -117,6 +120,10 @@ depend_turns(const struct checker *c, const struct scratch *s);
 /* multicast.c: does a multicast tree turn from down to up in this order? */
 bool
 multicast_turns(const struct ladder *l, const struct check_input *in);
+/* Packets of these SLs (bit n for SL n; 0: of any) that come in at a switch by one port, over a
+ * link from another switch, wait for another. */
+void
+multicast_pair(const struct checker *c, uint32_t sw, unsigned in, unsigned out, uint16_t sls);
 /* Enter what waits for what in the trees. */
 void
 multicast_depends(const struct checker *c);

@@ -44,6 +44,7 @@ routing_src := \
 	routing/rows.c \
 	routing/shape.c \
 	routing/shape_lost.c \
+	routing/span.c \
 	routing/torus.c \
 	routing/torus_lanes.c \
 	routing/tree.c \
@@ -54,7 +55,7 @@ routing_src := \
 	routing/updn.c \
 	routing/walk.c
 routing_public := routing/check.h routing/classes.h routing/engine.h routing/mtree.h \
-	routing/quality.h routing/report.h
+	routing/quality.h routing/report.h routing/span.h
 routing_pkgs :=
 
 # Long loops over bytes, which gcc turns into vector instructions from this level on.

@@ -22,6 +22,7 @@
 
 struct mtree {
 	const struct fabric *f;		/* borrowed */
+	const struct span *span;	/* trees are parts of these; borrowed, NULL */
 	uint16_t *rank;			/* by switch: 0 on top */
 	uint32_t *order;		/* switches from the top downwards */
 	uint32_t *first;		/* by switch: where its links that lead down begin */
@@ -402,19 +403,100 @@ add_entries(struct mtree *t, uint16_t mlid, struct mtree_set *set)
 	t->nused = 0;
 }
 
+/* Of the trees of `span` the one with most switches that have members; of several the first. */
+static uint32_t
+choose_span(struct mtree *t)
+{
+	uint32_t best = FABRIC_NONE;
+
+	memset(t->covered, 0, t->f->nswitches * sizeof(*t->covered));
+	for (uint32_t i = 0; i < t->nhosts; i++) {
+		uint32_t root = t->span->root[t->hosts[i]];
+
+		if (root != FABRIC_NONE)
+			t->covered[root]++;
+	}
+	for (uint32_t sw = 0; sw < t->f->nswitches; sw++)
+		if (t->covered[sw] && (best == FABRIC_NONE || t->covered[sw] > t->covered[best]))
+			best = sw;
+	return best;
+}
+
+static void
+follow_span(struct mtree *t, uint32_t root)
+{
+	const struct fabric *f = t->f;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t e = t->parent[sw] = t->span->parent[sw];
+		uint32_t port = e == FABRIC_NONE ? FABRIC_NONE :
+			fabric_switch_node(f, sw)->first_port + f->edges[e].in;
+
+		t->dist[sw] = t->span->root[sw] == root ? 0 : FAR;
+		t->up[sw] = e == FABRIC_NONE ? FABRIC_NONE :
+			f->nodes[f->ports[f->ports[port].peer].node].sw;
+	}
+}
+
+/* The only port of a tree's switch, 0 if it has another number of them. */
+static unsigned
+only_port(const struct check_tree *t)
+{
+	unsigned n = 0, port = 0;
+
+	for (unsigned i = 0; i < 4; i++) {
+		n += (unsigned)__builtin_popcountll(t->out[i]);
+		if (t->out[i])
+			port = i * 64 + (unsigned)__builtin_ctzll(t->out[i]);
+	}
+	return n == 1 ? port : 0;
+}
+
+static void
+unmark(uint64_t ports[4], unsigned port)
+{
+	ports[port / 64] &= ~(UINT64_C(1) << port % 64);
+}
+
+/* From the root down to where the tree divides, or has its first member, nobody needs it. */
+static void
+cut_trunk(struct mtree *t, uint32_t root)
+{
+	const struct fabric *f = t->f;
+	unsigned port;
+
+	while (!t->is_host[root] && (port = only_port(&t->at[root])) != 0) {
+		const struct fabric_node *n = fabric_switch_node(f, root);
+		const struct fabric_port *peer = &f->ports[f->ports[n->first_port + port].peer];
+
+		for (uint32_t i = 0; i < t->nused; i++)
+			if (t->used[i] == root)
+				t->used[i--] = t->used[--t->nused];
+		t->at[root].sw = FABRIC_NONE;
+		root = f->nodes[peer->node].sw;
+		unmark(t->at[root].in, peer->number);
+		unmark(t->at[root].out, peer->number);
+	}
+}
+
 static uint32_t
 make_tree(struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
 	  struct mtree_set *set)
 {
-	uint32_t root = choose_root(t, mlid), left_out = 0;
+	uint32_t root = t->span ? choose_span(t) : choose_root(t, mlid), left_out = 0;
 
 	if (root == FABRIC_NONE)
 		return len;
-	spread(t, mlid, root);
+	if (t->span)
+		follow_span(t, root);
+	else
+		spread(t, mlid, root);
 	for (uint32_t i = 0; i < t->nhosts; i++)
 		if (t->dist[t->hosts[i]] != FAR)
 			climb(t, t->hosts[i]);
 	join_down(t);
+	if (t->span)
+		cut_trunk(t, root);
 	for (uint32_t i = 0; i < len; i++) {
 		struct check_tree *at = &t->at[members[i].sw];
 
@@ -484,6 +566,15 @@ mtree_new(const struct fabric *f, const uint8_t *ranks)
 			rank_part(t, sw);
 	make_order(t);
 	find_down(t);
+	return t;
+}
+
+struct mtree *
+mtree_new_on(const struct fabric *f, const struct span *span)
+{
+	struct mtree *t = mtree_new(f, NULL);
+
+	t->span = span;
 	return t;
 }
 

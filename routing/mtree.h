@@ -3,6 +3,7 @@
 #define ROUTING_MTREE_H
 
 #include "routing/check.h"
+#include "routing/span.h"
 
 /*
  * Trees for multicast LIDs. In an order of the switches (by rank, then by index) a tree has its
@@ -34,6 +35,9 @@ struct mtree;
  * fabric. The fabric is borrowed. */
 struct mtree *
 mtree_new(const struct fabric *f, const uint8_t *ranks);
+/* Trees that are parts of one, with the links between members there. Both are borrowed. */
+struct mtree *
+mtree_new_on(const struct fabric *f, const struct span *span);
 void
 mtree_free(struct mtree *t);	/* NULL is allowed */
 /* Add the tree of a multicast LID to the set; returns how many members it leaves out. Nothing is

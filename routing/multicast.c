@@ -119,23 +119,29 @@ enter(const struct checker *c, uint32_t sw, uint32_t e, uint8_t in, uint8_t out,
 	}
 }
 
+void
+multicast_pair(const struct checker *c, uint32_t sw, unsigned in, unsigned out, uint16_t sls)
+{
+	const struct fabric_node *n = fabric_switch_node(c->f, sw);
+	uint32_t peer = c->f->ports[n->first_port + in].peer;
+	uint32_t e = peer == FABRIC_NONE ? FABRIC_NONE : c->channels.edge_at[peer];
+
+	if (e == FABRIC_NONE || c->hops[sw].edge_at[out] == FABRIC_NONE)
+		return;
+	for (unsigned k = 0; k < c->classes; k++)
+		if (!sls || sls >> k & 1)
+			enter(c, sw, e, (uint8_t)in, (uint8_t)out, (uint8_t)k);
+}
+
 static void
 depend_tree(const struct checker *c, const struct check_tree *t)
 {
 	const struct fabric_node *n = fabric_switch_node(c->f, t->sw);
 
-	for (unsigned in = 1; in <= n->nports; in++) {
-		uint32_t peer = c->f->ports[n->first_port + in].peer;
-		uint32_t e = peer == FABRIC_NONE ? FABRIC_NONE : c->channels.edge_at[peer];
-
-		for (unsigned out = 1; e != FABRIC_NONE && out <= n->nports; out++) {
-			if (in == out || !has_port(t->in, in) || !has_port(t->out, out) ||
-			    c->hops[t->sw].edge_at[out] == FABRIC_NONE)
-				continue;
-			for (unsigned k = 0; k < c->classes; k++)
-				enter(c, t->sw, e, (uint8_t)in, (uint8_t)out, (uint8_t)k);
-		}
-	}
+	for (unsigned in = 1; in <= n->nports; in++)
+		for (unsigned out = 1; has_port(t->in, in) && out <= n->nports; out++)
+			if (in != out && has_port(t->out, out))
+				multicast_pair(c, t->sw, in, out, t->sls);
 }
 
 void

@@ -340,7 +340,8 @@ const struct option schema_subnet[] = {
 	}, {
 		.name = "sm_sl", .type = OPTION_NUMBER, .max = 15, .initial = "0",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(sm_sl),
-		.help = "Service level that ports use towards the subnet manager.",
+		.help = "Service level that ports use towards the subnet manager, unless the "
+			"routing takes lanes: then that of the path.",
 	}, {
 		.name = "multicast.share_mlids", .type = OPTION_BOOL, .initial = "true",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(multicast.share_mlids),

@@ -36,6 +36,7 @@ job_free(struct multicast_job *j)
 	mem_free(j->members);
 	mtree_set_free(&j->set);
 	mtree_set_free(&j->held);
+	span_free(j->span);
 	mem_free(j->first);
 	mem_free(j->by_switch);
 	mem_free(j);
@@ -83,7 +84,7 @@ prove_all(struct multicast_job *j)
 	struct mtree_set both = { 0 };
 	struct plan_check report;
 
-	mtree_close(j->plan->fabric, &j->held);
+	j->verdict = 0;
 	mtree_set_join(&both, &j->set);
 	mtree_set_join(&both, &j->held);
 	if (j->pending)
@@ -146,7 +147,8 @@ take_over(struct multicast_job *j, const struct job_group *g, uint32_t *at)
 {
 	const struct multicast_job *b = j->before;
 
-	if (!b || b->left_out || b->verdict)
+	if (!b || b->left_out || b->verdict || b->inside != j->inside ||
+	    (j->inside && b->sls != j->sls))
 		return false;
 	*at = group_from(b, *at, g->mlid);
 	if (*at == b->ngroups || !has_members_of(j, g, b, &b->groups[*at]))
@@ -166,12 +168,14 @@ make_tree(struct multicast_job *j, struct mtree *t, const struct job_group *g)
 	j->left_out += left;
 }
 
+/* `t` is freed. */
 static void
-make_trees(struct multicast_job *j)
+make_trees(struct multicast_job *j, struct mtree *t)
 {
-	struct mtree *t = mtree_new(j->plan->fabric, j->plan->ranks);
 	uint32_t at = 0;
 
+	mtree_set_free(&j->set);
+	j->left_out = 0;
 	j->left_port = FABRIC_NONE;
 	mtree_follow(t, j->pending ? &j->before->set : &j->held);
 	for (uint32_t i = 0; i < j->ngroups; i++) {
@@ -180,17 +184,58 @@ make_trees(struct multicast_job *j)
 		g->from = j->set.len;
 		if (!take_over(j, g, &at))
 			make_tree(j, t, g);
+		for (uint32_t k = g->from; k < j->set.len; k++)
+			j->set.trees[k].sls = g->sls;
 	}
 	mtree_free(t);
+	prove_all(j);
 }
 
+/* The tree that all others are parts of: that of the round before, if the routing is the same. */
+static void
+find_span(struct multicast_job *j)
+{
+	const struct plan *p = j->plan;
+	const struct multicast_job *b = j->before;
+	struct check_input in = {
+		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .lanes = p->lanes,
+		.ranks = p->ranks, .threads = j->threads,
+	};
+	uint32_t near = j->root ? fabric_node_by_guid(p->fabric, j->root) : FABRIC_NONE;
+
+	for (uint32_t i = 0; i < j->ngroups; i++)
+		j->sls |= j->groups[i].sls;
+	if (b && b->span && b->sls == j->sls) {
+		j->span = span_ref(b->span);
+		return;
+	}
+	j->span = span_make(&in, j->sls, near == FABRIC_NONE ? FABRIC_NONE :
+						 p->fabric->nodes[near].sw);
+	j->root = 0;
+	for (uint32_t sw = 0; sw < j->span->nswitches && !j->root; sw++)
+		if (j->span->root[sw] == sw)
+			j->root = fabric_switch_node(p->fabric, sw)->guid;
+}
+
+/* Where lanes are taken, trees by an order of switches may close loops with the unicast tables.
+ * What went inside once stays there as long as lanes are taken. */
 static void
 run(void *arg)
 {
 	struct multicast_job *j = arg;
+	const struct plan *p = j->plan;
+	bool lanes = p->sls != NULL;
 
-	make_trees(j);
-	prove_all(j);
+	mtree_close(p->fabric, &j->held);
+	j->inside &= lanes;
+	if (!j->inside) {
+		make_trees(j, mtree_new(p->fabric, p->ranks));
+		j->inside = lanes && j->verdict;
+	}
+	if (j->inside) {
+		find_span(j);
+		make_trees(j, mtree_new_on(p->fabric, j->span));
+	}
 	sort_entries(j);
 }
 
@@ -220,6 +265,26 @@ add_members(struct multicast_job *j, const struct sa_group *group)
 	}
 }
 
+/* Service levels of the groups that have a multicast LID; 0: there is none. */
+static uint16_t
+levels_of(const struct sa_groups *groups, unsigned mlid)
+{
+	uint16_t sls = 0;
+
+	for (const struct sa_group *at = sa_groups_at(groups, mlid); at; at = at->shares)
+		sls |= (uint16_t)(1u << (at->r.sl & 15));
+	return sls;
+}
+
+void
+multicast_levels(const struct subnet *s, struct mtree_set *set)
+{
+	const struct sa_groups *groups = s->sa ? sa_groups(s->sa) : NULL;
+
+	for (uint32_t i = 0; groups && i < set->len; i++)
+		set->trees[i].sls = levels_of(groups, set->mlids[i]);
+}
+
 /* The members of all groups that have the multicast LID. */
 static void
 add_groups(struct multicast_job *j, const struct sa_groups *groups, unsigned mlid)
@@ -229,6 +294,7 @@ add_groups(struct multicast_job *j, const struct sa_groups *groups, unsigned mli
 	*g = (struct job_group){ .mlid = (uint16_t)mlid, .first = j->nmembers };
 	for (const struct sa_group *at = sa_groups_at(groups, mlid); at; at = at->shares)
 		add_members(j, at);
+	g->sls = levels_of(groups, mlid);
 	g->len = j->nmembers - g->first;
 	j->ngroups += g->len > 0;
 }
@@ -252,6 +318,11 @@ job_new(struct subnet *s)
 	for (unsigned i = SA_MLID_FIRST; i < j->end; i++)
 		add_groups(j, groups, i);
 	mft_held(s, j->plan->fabric, &j->held);
+	multicast_levels(s, &j->held);
+	if (s->multicast.trees) {
+		j->inside = s->multicast.trees->inside;
+		j->root = s->multicast.trees->root;
+	}
 	if (mft_fits(s)) {
 		j->before = s->multicast.trees;
 		j->before->refs++;

@@ -14,6 +14,7 @@ struct job_group {
 	uint32_t first;			/* of its members */
 	uint32_t len;			/* how many */
 	uint32_t from;			/* its tree begins there in the set */
+	uint16_t sls;			/* service levels of their packets: bit n for SL n */
 };
 
 /* Made on the loop, filled by the worker, then what switches should hold. */
@@ -32,6 +33,10 @@ struct multicast_job {
 					 * is done; reference held; NULL */
 	bool pending;			/* it was still being written when the job began */
 	struct mtree_set set;		/* the trees */
+	bool inside;			/* they are parts of `span` */
+	uint64_t root;			/* node GUID of its root, as it was before at first; 0 */
+	struct span *span;		/* one tree that goes with the routing by its lanes; NULL */
+	uint16_t sls;			/* for packets of these SLs */
 	uint32_t *first;		/* by switch: its entries in by_switch[] */
 	uint32_t *by_switch;		/* indices into the set, by switch, then MLID */
 	uint32_t left_out;		/* members that no tree reaches */
@@ -51,6 +56,9 @@ mft_wanted(struct subnet *s);
  * makes it complete. */
 void
 mft_held(const struct subnet *s, const struct fabric *f, struct mtree_set *set);
+/* Of trees whose MLIDs groups have: the service levels of these. */
+void
+multicast_levels(const struct subnet *s, struct mtree_set *set);
 /* Nothing of it is under way or waits any more. */
 void
 mft_drop(struct subnet *s);

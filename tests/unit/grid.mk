@@ -13,3 +13,6 @@ test_hyperx_extra := -lcmocka
 unit_tests += test_shape
 test_shape_libs := qos routing fabric sim text wire base
 test_shape_extra := -lcmocka
+unit_tests += test_span
+test_span_libs := qos routing fabric sim text wire base
+test_span_extra := -lcmocka

@@ -8,13 +8,15 @@
 /*
  * What devices hold, judged by nothing but what they hold: forwarding tables and tables from
  * service levels to lanes of the simulated switches are walked for every pair of end ports, on the
- * service level that the published plan tells, and what packets wait for is searched for a cycle.
+ * service level that the published plan tells, and so are multicast tables for packets from every
+ * host on SL 0; what all of them wait for is searched for a cycle.
  * cmocka.h and core_bed.h must be included before.
  */
 struct judged {
 	unsigned pairs;		/* ordered pairs of end ports */
 	unsigned lost;		/* of them without a way */
 	unsigned cycles;	/* 1 if some packets may wait for each other for ever */
+	unsigned copies;	/* that arrive at hosts, of a multicast packet from each host */
 	unsigned lanes;		/* lanes in use between switches: the highest, and 1 */
 };
 
@@ -162,6 +164,48 @@ judge_pairs(struct lane_graph *g, const struct bed_sm *sm, struct judged *j)
 	}
 }
 
+#define JUDGE_MLID 0xc000u	/* the first, */
+#define JUDGE_MLIDS 4u		/* and how many */
+
+/* A multicast packet that came to a switch, on `before` (or from a host: UINT32_MAX). */
+static inline void
+judge_flood(struct lane_graph *g, struct judged *j, uint32_t at, unsigned in, uint16_t mlid,
+	    uint32_t before, unsigned hops)
+{
+	for (unsigned out = 1; out <= model_ibnet(g->m)->nodes[at].nports && hops < 64; out++) {
+		unsigned vl = model_sl2vl(g->m, at, in, out, 0), then;
+		uint32_t to, here;
+
+		if (out == in || vl >= JUDGE_LANES || !judge_next(g, at, out, &to, &then) ||
+		    !(model_mft(g->m, at, mlid, out / 16) >> out % 16 & 1))
+			continue;
+		if (!judge_is_switch(g, to)) {
+			j->copies++;
+			continue;
+		}
+		here = (g->first[at] + out) * JUDGE_LANES + vl;
+		if (before != UINT32_MAX)
+			judge_waits(g, before, here);
+		judge_flood(g, j, to, then, mlid, here, hops + 1);
+	}
+}
+
+static inline void
+judge_multicast(struct lane_graph *g, struct judged *j)
+{
+	const struct ibnet *net = model_ibnet(g->m);
+
+	for (uint32_t n = 0; n < net->nnodes; n++)
+		for (unsigned k = 0; k < JUDGE_MLIDS; k++) {
+			uint32_t at;
+			unsigned in;
+
+			if (!judge_is_switch(g, n) && judge_next(g, n, 1, &at, &in))
+				judge_flood(g, j, at, in, (uint16_t)(JUDGE_MLID + k), UINT32_MAX,
+					    0);
+		}
+}
+
 static inline struct judged
 judge_lanes(const struct bed_sm *sm)
 {
@@ -176,6 +220,7 @@ judge_lanes(const struct bed_sm *sm)
 	}
 	g.waits = mem_array((size_t)g.len * g.len * JUDGE_LANES + 8, JUDGE_LANES);
 	judge_pairs(&g, sm, &j);
+	judge_multicast(&g, &j);
 	j.cycles = judge_cycle(&g);
 	mem_free(g.first);
 	mem_free(g.waits);

@@ -10,6 +10,7 @@
 #include "tests/unit/core_bed.h"
 #include "tests/unit/core_tap.h"
 #include "tests/unit/lane_judge.h"
+#include "tests/unit/member_bed.h"
 
 /*
  * Tables from service levels to lanes in a subnet: written before what is proved with them, few
@@ -39,7 +40,9 @@ saw(void *arg, const struct smp *smp, bool in)
 	struct watch *w = arg;
 	struct judged j;
 
-	if (!w->on || !in || (smp->h.attr_id != ATTR_LINEAR_FDB && smp->h.attr_id != ATTR_SL_TO_VL))
+	if (!w->on || !in ||
+	    (smp->h.attr_id != ATTR_LINEAR_FDB && smp->h.attr_id != ATTR_SL_TO_VL &&
+	     smp->h.attr_id != ATTR_MULTICAST_FDB))
 		return;
 	if (!w->tap->sm->s->plan)
 		return;
@@ -404,6 +407,43 @@ too_few_lanes(void **state)
 	finish(sm, &w);
 }
 
+/* Every host but the subnet manager's joins, and that may send, too; the tree closes no loop with
+ * the ways of a torus, nor when a cable goes. */
+static void
+multicast(void **state)
+{
+	struct watch w;
+	struct bed_sm *sm = make("torus 5 5 1", torus, NULL, &w);
+	struct sa_bed first = { .sm = sm }, c;
+	unsigned port = 0, hosts = 0;
+	struct sa_member r;
+	uint32_t node;
+
+	(void)state;
+	up(sm, &w);
+	for (node = bed_next(sm->bed, IBNET_CA, sm->node + 1); node != IBNET_NONE;
+	     node = bed_next(sm->bed, IBNET_CA, node + 1)) {
+		client(&c, &first, sm->bed->net->nodes[node].name);
+		assert_int_equal(join(&c, &mine, SA_JOIN_FULL, &r), 0);
+		client_free(&c);
+		hosts++;
+	}
+	bed_wait(sm->bed, SEC(2));
+	assert_true(bed_quiet(sm, BOUND));
+	check_good(sm, &w, 2);
+	assert_in_range(judge_lanes(sm).copies, hosts * (hosts - 1), hosts * hosts);
+	node = cable_between_switches(sm->bed, &port);
+	for (unsigned up = 0; up < 2; up++) {
+		model_link_set(sm->bed->m, node, port, up);
+		bed_wait(sm->bed, SEC(2));
+		assert_true(bed_becomes_good(sm, BOUND));
+		assert_true(bed_quiet(sm, BOUND));
+		check_good(sm, &w, 2);
+		assert_in_range(judge_lanes(sm).copies, hosts * (hosts - 1), hosts * hosts);
+	}
+	finish(sm, &w);
+}
+
 int
 main(void)
 {
@@ -418,6 +458,7 @@ main(void)
 		cmocka_unit_test(silent_switch),
 		cmocka_unit_test(reboot),
 		cmocka_unit_test(too_few_lanes),
+		cmocka_unit_test(multicast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
