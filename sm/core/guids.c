@@ -107,12 +107,20 @@ begin_changed(struct subnet *s)
 	}
 }
 
+/* What did not get through needs its time, whatever else is written meanwhile. */
+static bool
+all_due(const struct subnet *s)
+{
+	return s->guids.all && loop_now(s->env.loop) >= s->guids.not_before;
+}
+
 bool
 guids_write(struct subnet *s)
 {
 	static const struct bits256 none;
+	bool all = all_due(s);
 
-	if ((!s->guids.all && !s->guids.changed.len) || s->role != ROLE_MASTER || s->ending ||
+	if ((!all && !s->guids.changed.len) || s->role != ROLE_MASTER || s->ending ||
 	    !s->plan || !s->plan->lids)
 		return false;
 	list_each(it, &s->topo.devices) {
@@ -123,11 +131,12 @@ guids_write(struct subnet *s)
 		d->guids_failed = false;
 	}
 	subnet_set_stage(s, SUBNET_GUIDS);
-	if (s->guids.all)
+	s->guids.failed = false;
+	s->guids.all &= !all;
+	if (all)
 		begin_all(s);
 	else
 		begin_changed(s);
-	s->guids.all = s->guids.failed = false;
 	map_clear(&s->guids.changed);
 	if (transact_is_idle(s->transact))
 		guids_idle(s);
@@ -239,6 +248,16 @@ guids_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	}
 }
 
+/* The timer runs no later than what is left is due. */
+static void
+wait_for_all(struct subnet *s)
+{
+	monotime now = loop_now(s->env.loop), due = s->guids.not_before;
+
+	if (s->guids.all && !loop_timer_pending(s->guids.timer))
+		loop_timer_set(s->guids.timer, due > now ? due - now : 0);
+}
+
 static void
 try_again_later(struct subnet *s)
 {
@@ -253,15 +272,16 @@ guids_idle(struct subnet *s)
 {
 	bool again = s->guids.failed;
 
+	s->guids.failed = false;
 	s->guids.retrying &= again;
 	if (s->guids.refused && !s->guids.retrying)
 		try_again_later(s);
-	between_over(s);
-	/* Not at once: what did not get through needs its time. */
 	if (again) {
 		s->guids.all = true;
-		loop_timer_set(s->guids.timer, RETRY);
+		s->guids.not_before = loop_now(s->env.loop) + RETRY;
 	}
+	wait_for_all(s);
+	between_over(s);
 }
 
 /* ---- What has changed ---- */
@@ -271,8 +291,10 @@ on_timer(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	if (s->stage == SUBNET_IDLE)
-		guids_write(s);
+	if (s->stage == SUBNET_IDLE && guids_write(s))
+		return;
+	if (s->guids.not_before > loop_now(s->env.loop))
+		wait_for_all(s);
 }
 
 /* Timer: what was refused is tried again. */

@@ -362,6 +362,7 @@ stand_by(struct subnet *s)
 	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
 	subnet_not_up(s, "another subnet manager is in charge: %s", text);
 	s->poll_failures = 0;
+	s->want_route = false;		/* whoever leads does it, and so shall we when we do */
 	office_leave(s);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);

@@ -269,7 +269,8 @@ struct guids {
 	bool refused;			/* something was in this round */
 	bool retrying;			/* this round is for what was refused, too */
 	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
-	bool all;			/* those of every port */
+	bool all;			/* those of every port, but not before then: */
+	monotime not_before;
 	bool failed;			/* some device did not answer in this round */
 };
 

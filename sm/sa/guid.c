@@ -99,22 +99,30 @@ is_taken(const struct sa_ask *a, uint64_t guid)
 	       fabric_port_by_guid(a->f, guid) != FABRIC_NONE;
 }
 
+static bool
+is_member(const struct sa_ask *a, uint64_t guid)
+{
+	const struct sa_use *u = sa_groups_use(a->groups, guid);
+
+	return u && u->member;
+}
+
 /* It names nobody any more, so it is no member either. */
 static void
 leave_groups(struct sa_ask *a, uint64_t guid)
 {
-	for (unsigned i = SA_MLID_FIRST; i < sa_groups_end(a->groups); i++) {
-		struct sa_group *g = sa_groups_at(a->groups, i);
-		struct sa_gid mgid;
+	for (uint32_t i = 0; i < sa_groups_slots(a->groups) && is_member(a, guid); i++) {
+		struct sa_group *g = sa_groups_slot(a->groups, i);
+		struct sa_member shared;
 		bool gone;
 
 		if (!g || !sa_group_join_of(g, guid))
 			continue;
-		mgid = g->r.mgid;
+		shared = g->r;
 		sa_groups_leave(a->groups, g, guid, UINT8_MAX, &gone);
 		if (gone)
-			sa_informs_tell_gid(a->kept->informs, TRAP_GROUP_DELETED, &mgid);
-		a->env->groups_changed(a->env->arg, (uint16_t)i);
+			sa_informs_tell_gid(a->kept->informs, TRAP_GROUP_DELETED, &shared.mgid);
+		a->env->groups_changed(a->env->arg, shared.mlid);
 	}
 }
 
