@@ -79,7 +79,8 @@ route(struct route *r)
 			   (const char *const *)r->conf->subnets[0].routing.engines,
 		.fallback = true, .compose = compose_chain, .compose_arg = &sls,
 		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads,
-			    .max_vls = sls.max_vls, .tables = r->tables, .node_class = node_class },
+			    .max_vls = sls.max_vls, .lanes = r->conf->subnets[0].routing.lanes,
+			    .tables = r->tables, .node_class = node_class },
 	};
 	monotime start;
 

@@ -24,6 +24,7 @@ struct engine_options {
 	unsigned nroots;
 	unsigned threads;		/* 0: one per core */
 	unsigned max_vls;		/* lanes for data at most, whatever links have; 0: any */
+	unsigned lanes;			/* engines for any fabric take at most; 0: their choice */
 	const struct lfts *tables;	/* saved ones (sm/text/lfts.h), for engine `file`; NULL */
 	/* By fabric node index: which nodes to spread apart from others (see routing/classes.h);
 	 * NULL: all are of one class. */

@@ -7,6 +7,7 @@
 #include "routing/file.h"
 #include "routing/hyperx.h"
 #include "routing/minhop.h"
+#include "routing/nue.h"
 #include "routing/torus.h"
 #include "routing/updn.h"
 
@@ -19,6 +20,7 @@ const struct engine *const engines[] = {
 	&engine_torus,
 	&engine_dragonfly,
 	&engine_hyperx,
+	&engine_nue,
 	&engine_file,
 	NULL,
 };

@@ -27,6 +27,8 @@ routing_src := \
 	routing/hops_shape.c \
 	routing/hyperx.c \
 	routing/ladder.c \
+	routing/layered.c \
+	routing/layers.c \
 	routing/levels.c \
 	routing/lineup.c \
 	routing/links.c \
@@ -35,6 +37,7 @@ routing_src := \
 	routing/mtree.c \
 	routing/multicast.c \
 	routing/nominal.c \
+	routing/nue.c \
 	routing/place.c \
 	routing/quality.c \
 	routing/ranks.c \
@@ -53,6 +56,9 @@ routing_src := \
 	routing/tree_order.c \
 	routing/tree_state.c \
 	routing/updn.c \
+	routing/ways.c \
+	routing/ways_find.c \
+	routing/ways_grow.c \
 	routing/walk.c
 routing_public := routing/check.h routing/classes.h routing/engine.h routing/mtree.h \
 	routing/quality.h routing/report.h routing/span.h

@@ -61,6 +61,7 @@ struct config_subnet {
 			const char **storage;
 			const char **other;
 		} classes;
+		unsigned lanes;		/* of engines for any fabric, 1..15 */
 		const char *file;	/* saved tables for engine `file`; NULL none */
 	} routing;
 	unsigned max_op_vls;		/* lanes: 1, 2, 4, 8, 15; default 8 */

@@ -31,10 +31,10 @@ static const char *const rate_words[] = {
 };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
 static const char *const engine_words[] = {
-	"auto", "dragonfly", "fattree", "file", "hyperx", "minhop", "torus", "updn", NULL,
+	"auto", "dragonfly", "fattree", "file", "hyperx", "minhop", "nue", "torus", "updn", NULL,
 };
 static const char *const later_engines[] = {
-	"dfsssp", "dnup", "dor", "ftree", "lash", "nue", "sssp", "torus-2qos", NULL,
+	"dfsssp", "dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
 };
 
 /* A word alone is more often a misspelt keyword than a file in the working directory. */
@@ -250,6 +250,12 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.classes.other),
 		.help = "Hosts of a third kind, such as those for login or management, spread "
 			"apart likewise. A host that both classes select is storage.",
+	}, {
+		.name = "routing.lanes", .type = OPTION_NUMBER, .min = 1, .max = 15, .initial = "4",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.lanes),
+		.help = "Virtual lanes, and as many service levels, that engine nue takes at most. "
+			"With more of them ways are shorter. Another number gives pairs of hosts "
+			"other service levels.",
 	}, {
 		.name = "routing.file", .type = OPTION_TEXT, .initial = "null", .check = check_path,
 		.form = "a path with a / in it, or null",

@@ -195,7 +195,7 @@ run(void *arg)
 		.engines = (const char *const *)j->names,
 		.fallback = j->fallback, .compose = lanes_compose, .compose_arg = j,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
-			   .max_vls = j->max_vls, .tables = j->tables,
+			   .max_vls = j->max_vls, .lanes = j->lanes, .tables = j->tables,
 			   .node_class = node_class, .full = j->full},
 	};
 
@@ -310,6 +310,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
 	j->max_vls = s->conf->max_op_vls;
+	j->lanes = s->conf->routing.lanes;
 	j->threads = s->env.threads;
 	j->untimed = loop_is_virtual(s->env.loop);
 	s->job = j;

@@ -32,6 +32,7 @@ struct plan_job {
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
 	unsigned max_vls;		/* lanes for data that a link may run */
+	unsigned lanes;			/* as in engine_options */
 	unsigned threads;
 	bool untimed;			/* the plan tells no times of the machine */
 	int error;			/* outcome of the chain */

@@ -27,7 +27,7 @@ help_route(const struct fabric *f, const char *engine, const struct plan *previo
 	struct compose_policy sls = { .levels = 1, .max_vls = vls, .previous = previous };
 	struct chain_options o = {
 		.engines = names, .compose = compose_chain, .compose_arg = &sls,
-		.engine = { .threads = 2, .max_vls = vls },
+		.engine = { .threads = 2, .max_vls = vls, .lanes = vls },
 	};
 	struct plan *p = plan_new(f);
 

@@ -167,6 +167,7 @@ static const struct range {
 	{ "sweep_interval", "0", "0s", "1us", "25h" },
 	{ "standby_poll", "100ms", "1h", "0", "3601s" },
 	{ "standby_retries", "1", "100", "0", "101" },
+	{ "routing.lanes", "1", "15", "0", "16" },
 	{ "max_op_vls", "1", "15", "0", "16" },
 	{ "max_op_vls", "2", "8", "3", "14" },
 	{ "max_smps", "1", "256", "0", "257" },
@@ -288,22 +289,23 @@ test_messages(void **state)
 		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
 		  "t.yaml:2:33: routing.engines: expected a list of at least one of auto, "
-		  "dragonfly, fattree, file, hyperx, minhop, torus or updn, found \"updwn\"; "
-		  "did you mean \"updn\"?" },
+		  "dragonfly, fattree, file, hyperx, minhop, nue, torus or updn, "
+		  "found \"updwn\"; did you mean \"updn\"?" },
 		{ S "routing: {engines: [updn, file]}\n",
 		  "t.yaml:2:24: routing.engines: file needs routing.file, the tables" },
 		{ S "routing: {engines: [updn], file: tables}\n",
 		  "t.yaml:2:38: routing.file: expected a path with a / in it, or null, found "
 		  "\"tables\"" },
-		{ S "routing: {engines: [nue, updn]}\n",
-		  "t.yaml:2:25: routing.engines: this version does not have \"nue\" yet: "
-		  "use auto, dragonfly, fattree, file, hyperx, minhop, torus or updn" },
+		{ S "routing: {engines: [lash, updn]}\n",
+		  "t.yaml:2:25: routing.engines: this version does not have \"lash\" yet: "
+		  "use auto, dragonfly, fattree, file, hyperx, minhop, nue, torus or updn" },
 		{ S "routing: {engines: [ftree]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"ftree\" yet: "
-		  "use auto, dragonfly, fattree, file, hyperx, minhop, torus or updn" },
+		  "use auto, dragonfly, fattree, file, hyperx, minhop, nue, torus or updn" },
 		{ S "routing: {engines: []}\n",
 		  "t.yaml:2:24: routing.engines: expected a list of at least one of auto, "
-		  "dragonfly, fattree, file, hyperx, minhop, torus or updn, found an empty list" },
+		  "dragonfly, fattree, file, hyperx, minhop, nue, torus or updn, "
+		  "found an empty list" },
 		{ S "routing: {engines: [updn, updn]}\n",
 		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },
 		{ S "routing: {fallback: wran}\n", "t.yaml:2:25: routing.fallback: expected warn "
@@ -651,7 +653,8 @@ test_print_golden(void **state)
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [fattree, updn, minhop]\n"
 		"      fallback: warn\n      roots: []\n      classes:\n"
-		"        storage: []\n        other: []\n      file: null\n    max_op_vls: 8\n";
+		"        storage: []\n        other: []\n      lanes: 4\n      file: null\n"
+		"    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);
 	struct buf b = { 0 };
 
