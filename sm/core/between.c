@@ -20,7 +20,7 @@ is_between(const struct subnet *s)
 bool
 between_start(struct subnet *s)
 {
-	return babble_write(s) || multicast_write(s) || guids_write(s);
+	return babble_write(s) || mft_write(s) || guids_write(s);
 }
 
 void

@@ -43,7 +43,7 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 	case SUBNET_POLL:
 		return peers_next(s, agent_of(t), r);
 	case SUBNET_MULTICAST:
-		return multicast_next(s, agent_of(t), r);
+		return mft_next(s, agent_of(t), r);
 	case SUBNET_GUIDS:
 		return guids_next(s, agent_of(t), r);
 	case SUBNET_PORTS:
@@ -121,7 +121,7 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 		peers_done(s, agent_of(t), res);
 		break;
 	case SUBNET_MULTICAST:
-		multicast_done(s, agent_of(t), res);
+		mft_done(s, agent_of(t), res);
 		break;
 	case SUBNET_GUIDS:
 		guids_done(s, agent_of(t), res);
@@ -154,7 +154,7 @@ on_idle(void *arg)
 		subnet_poll_done(s);
 		break;
 	case SUBNET_MULTICAST:
-		multicast_idle(s);
+		mft_idle(s);
 		break;
 	case SUBNET_GUIDS:
 		guids_idle(s);

@@ -292,7 +292,7 @@ begin(struct subnet *s, enum multicast_step step)
 			transact_ready(s->transact, &d->agent.target);
 	}
 	if (transact_is_idle(s->transact))
-		multicast_idle(s);
+		mft_idle(s);
 }
 
 static void
@@ -317,7 +317,7 @@ mft_fits(const struct subnet *s)
 }
 
 bool
-multicast_write(struct subnet *s)
+mft_write(struct subnet *s)
 {
 	if (s->role != ROLE_MASTER || s->ending || !s->plan || others_wait(s))
 		return false;
@@ -336,12 +336,11 @@ mft_wanted(struct subnet *s)
 {
 	s->multicast.unwritten = true;
 	if (s->stage == SUBNET_IDLE)
-		multicast_write(s);
+		mft_write(s);
 }
 
 bool
-multicast_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages,
-		   bool reregister)
+mft_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister)
 {
 	bool any = false;
 
@@ -372,7 +371,7 @@ on_waited(void *subnet)
 
 	if (!plan) {
 		if (s->stage == SUBNET_IDLE)
-			multicast_write(s);
+			mft_write(s);
 		return;
 	}
 	s->multicast.then_plan = NULL;
@@ -390,7 +389,7 @@ on_retry(void *subnet)
 
 	s->multicast.unread = s->multicast.unwritten = true;
 	if (s->stage == SUBNET_IDLE)
-		multicast_write(s);
+		mft_write(s);
 }
 
 /* ---- Requests ---- */
@@ -505,7 +504,7 @@ fail(struct subnet *s, struct device *d, const char *why)
 }
 
 bool
-multicast_next(struct subnet *s, struct agent *a, struct transact_request *r)
+mft_next(struct subnet *s, struct agent *a, struct transact_request *r)
 {
 	struct device *d = list_entry(a, struct device, agent);
 	uint32_t sw;
@@ -571,7 +570,7 @@ request_failed(struct subnet *s, struct device *d, const struct transact_result 
 }
 
 void
-multicast_done(struct subnet *s, struct agent *a, const struct transact_result *res)
+mft_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 {
 	struct device *d = list_entry(a, struct device, agent);
 	struct switchinfo got;
@@ -659,7 +658,7 @@ added(struct subnet *s)
 }
 
 void
-multicast_idle(struct subnet *s)
+mft_idle(struct subnet *s)
 {
 	switch (s->multicast.step) {
 	case MULTICAST_READ:

@@ -427,7 +427,7 @@ on_timer(void *subnet)
 	/* First what switches hold: multicast_changed() follows. */
 	if (s->multicast.unread) {
 		if (s->stage == SUBNET_IDLE)
-			multicast_write(s);
+			mft_write(s);
 		return;
 	}
 	if (s->multicast.due && !nothing_to_do(s)) {

@@ -536,7 +536,7 @@ babble_free(struct subnet *s);
 /* A port sent a trap 129 to 131. */
 void
 babble_heard(struct subnet *s, struct live_port *p);
-/* As multicast_write() and what belongs to it. */
+/* As mft_write() and what belongs to it. */
 bool
 babble_write(struct subnet *s);
 bool
@@ -703,6 +703,10 @@ multicast_free(struct subnet *s);
 /* Members of a group, or the paths of the fabric, have changed. */
 void
 multicast_changed(struct subnet *s);
+/* Let go of what is under way. */
+void
+multicast_drop(struct subnet *s);
+
 /* mft.c */
 void
 mft_init(struct subnet *s);
@@ -714,23 +718,18 @@ mft_forget(struct subnet *s, struct device *d);
 /* Take the trees away before the plan is pushed, which follows. False: there are none; then nothing
  * is taken over. */
 bool
-multicast_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages,
-		   bool reregister);
+mft_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister);
 /* Nothing else is to be done: write tables if some differ. True: that is under way, and ends in
- * subnet_rest(). */
+ * between_over(). */
 bool
-multicast_write(struct subnet *s);
+mft_write(struct subnet *s);
 bool
-multicast_next(struct subnet *s, struct agent *a, struct transact_request *r);
+mft_next(struct subnet *s, struct agent *a, struct transact_request *r);
 void
-multicast_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+mft_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
-multicast_idle(struct subnet *s);
-/* Let go of what is under way. */
-void
-multicast_drop(struct subnet *s);
-
-/* mft.c: blocks of a switch's table up to the last that has, or may have, an entry. */
+mft_idle(struct subnet *s);
+/* Blocks of a switch's table up to the last that has, or may have, an entry. */
 unsigned
 mft_blocks(const struct device *d);
 /* Whether there is such a block, at this position, among what was ever looked at. */
@@ -771,7 +770,7 @@ guids_forget(struct subnet *s, struct live_port *p);
 /* Somebody else may have written them. */
 void
 guids_doubt(struct subnet *s);
-/* As multicast_write() and what belongs to it. */
+/* As mft_write() and what belongs to it. */
 bool
 guids_write(struct subnet *s);
 bool

@@ -160,7 +160,7 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	publish(s, job);
 	reregister = s->first_master_sweep && !office_is_ours(s);
 	plan_ref(job->plan);
-	if (!job->withdraw || !multicast_withdraw(s, job->plan, stages, reregister)) {
+	if (!job->withdraw || !mft_withdraw(s, job->plan, stages, reregister)) {
 		subnet_set_stage(s, SUBNET_PUSH);
 		push_start(s, job->plan, stages, reregister);
 	}
