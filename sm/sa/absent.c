@@ -125,6 +125,13 @@ sa_absent_settled(struct sa_absent *a)
 		wait_for_next(a);
 }
 
+void
+sa_absent_resigned(struct sa_absent *a)
+{
+	loop_timer_cancel(a->timer);
+	a->until = 0;
+}
+
 struct sa_absent *
 sa_absent_new(struct sa_kept *kept, struct sa_groups *groups)
 {

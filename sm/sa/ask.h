@@ -91,6 +91,9 @@ sa_absent_free(struct sa_absent *a);
 /* The published plan is in force: who is in it, who is not. */
 void
 sa_absent_settled(struct sa_absent *a);
+/* Another administrator has the groups: nobody is forgotten until the next plan is in force. */
+void
+sa_absent_resigned(struct sa_absent *a);
 
 static inline bool
 sa_asks(const struct sa_ask *a, unsigned bit)

@@ -79,6 +79,10 @@ sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered);
 /* The published plan is in force: traps 64 and 65 of what has changed. */
 void
 sa_informs_settled(struct sa_informs *s);
+/* Another administrator tells of events from now on: Reports that wait or are under way are lost,
+ * and no subscriber is blamed. */
+void
+sa_informs_resigned(struct sa_informs *s);
 uint32_t
 sa_informs_len(const struct sa_informs *s);
 /* As sa_services_row(). */

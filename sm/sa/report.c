@@ -208,6 +208,22 @@ report_forget(struct sa_informs *s, struct subscriber *u)
 		mem_free(r);
 	}
 	list_remove(&u->ready);
+	u->nwaiting = u->flying = 0;
+}
+
+void
+sa_informs_resigned(struct sa_informs *s)
+{
+	list_each(it, &s->all) {
+		struct subscriber *u = list_entry(it, struct subscriber, link);
+		unsigned lost = u->nwaiting + u->flying;
+
+		s->count.lost += lost;
+		u->lost += lost;
+		report_forget(s, u);
+	}
+	loop_timer_cancel(s->timer);
+	loop_timer_cancel(s->pause);
 }
 
 /* ---- Whom to tell ---- */

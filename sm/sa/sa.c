@@ -452,6 +452,8 @@ sa_resigned(struct sa *sa)
 			mem_free(sa_queue_take(&sa->queue, s));
 	}
 	sa->held = 0;
+	sa_informs_resigned(sa->kept.informs);
+	sa_absent_resigned(sa->absent);
 }
 
 /* ---- Events ---- */

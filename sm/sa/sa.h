@@ -153,7 +153,7 @@ sa_request(struct sa *sa, const struct port_mad *m);
 /* Requests that are not answered yet. */
 unsigned
 sa_pending(const struct sa *sa);
-/* We are no master any more: what is not answered yet will not be. */
+/* We are no master any more: what is not answered or told yet will not be. */
 void
 sa_resigned(struct sa *sa);
 /* An event that a device told of: whoever subscribed to it is sent a Report. */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/sa.h"
 #include "tests/unit/sa_bed.h"
+#include "tests/unit/core_tap.h"
 
 /*
  * Subscriptions to events and the Reports that come of them: a host of a subnet that is up
  * subscribes, events happen, and what it is sent is counted by trap, repeats of one Report too.
  */
 #define TRAPS 512
+#define GROUP (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_PORT_GID) | SA_BIT(SA_MEMBER_JOIN_STATE) | \
+	       SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_PKEY) | \
+	       SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_SL) | SA_BIT(SA_MEMBER_PROXY_JOIN))
 
 struct desk {
 	struct sa_bed sa;		/* asks as usual */
@@ -335,6 +339,53 @@ test_silent(void **state)
 	assert_int_equal(counters(d)->answered, 1);
 }
 
+/* Who does not lead any more tells nobody, of what waited or of what would have been, and blames no
+ * subscriber; back in charge it goes on. */
+static void
+test_standby(void **state)
+{
+	struct desk *d = *state;
+	struct bed *b = d->sa.sm->bed;
+	struct sa_inform_info all = info(SA_INFORM_ALL_TRAPS);
+	struct sa_gid mgid = { 0xff15401bffff0000, 0x0a000001 };
+	struct sa_member r = {
+		.mgid = mgid, .port_gid = sa_bed_gid(&d->sa, "H2_0_0"), .join_state = 1,
+		.proxy_join = true, .pkey = 0xffff, .qkey = 0x0b1b,
+	};
+	struct script_sm other = { 0 };
+	struct subnet_status st;
+
+	d->sa.sm->conf.multicast.forget_after = SEC(30);
+	d->sa.sm->conf.standby_poll = SEC(1);
+	assert_int_equal(set(d, &all), 0);
+	assert_true(sa_bed_ask(&d->sa, MAD_SET, &sa_member_type, &r, GROUP));
+	assert_int_equal(d->sa.h.h.status, 0);
+	cable(d, "H2_0_0", false);
+	script_attach(&other, b->m, bed_node(b, "H3_1_1"), 1, 15, SM_MASTER);
+	d->deaf = true;
+	for (unsigned i = 0; i < 20; i++) {
+		model_port_errors(b->m, bed_node(b, "H3_0_0"), 1, TRAP_LOCAL_INTEGRITY);
+		bed_wait(b, MSEC(20));
+	}
+	subnet_sweep(d->sa.sm->s);
+	bed_wait(b, SEC(3));
+	subnet_status(d->sa.sm->s, &st);
+	assert_string_equal(st.role, "standby");
+	bed_wait(b, SEC(10));			/* what was sent before is sent again till here */
+	memset(d->reports, 0, sizeof(d->reports));
+	d->repeats = 0;
+	d->deaf = false;
+	bed_wait(b, SEC(120));
+	for (unsigned trap = 0; trap < TRAPS; trap++)
+		assert_int_equal(d->reports[trap], 0);
+	assert_int_equal(counters(d)->forgotten, 0);
+	other.info.state = SM_NOT_ACTIVE;
+	bed_wait(b, SEC(15));
+	assert_true(bed_quiet(d->sa.sm, SEC(10)));
+	assert_int_equal(number(d), 1);
+	assert_int_equal(d->reports[67], 1);	/* the member is gone for longer than allowed */
+}
+
 static void
 test_restart(void **state)
 {
@@ -370,6 +421,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_service, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_traps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_standby, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 	};
 
