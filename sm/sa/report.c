@@ -63,11 +63,25 @@ lid_of(const struct sa_informs *s, uint64_t guid)
 	return port == FABRIC_NONE ? 0 : p->lids->base[port];
 }
 
+/* The service level of the way there from our own port. */
+static uint8_t
+sl_to(const struct sa_informs *s, uint16_t lid)
+{
+	const struct plan *p = s->env.plan(s->env.arg);
+	uint32_t own = p && p->lids ? p->fabric->sm_port : FABRIC_NONE;
+	uint16_t from = own == FABRIC_NONE ? 0 : p->lids->base[own];
+
+	if (!lid || !from || from == lid)
+		return 0;
+	return plan_path_sl(p, &p->lids->dest[from], &p->lids->dest[lid]);
+}
+
 static int
 send_report(struct sa_informs *s, struct report *r)
 {
+	uint16_t lid = lid_of(s, r->u->guid);
 	struct port_mad m = {
-		.qp = 1, .lid = lid_of(s, r->u->guid), .remote_qp = r->qpn,
+		.qp = 1, .lid = lid, .sl = sl_to(s, lid), .remote_qp = r->qpn,
 		.timeout_ms = TRY_MS, .retries = RETRIES,
 	};
 	struct sa_header h = {

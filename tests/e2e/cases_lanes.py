@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Engines that take lanes: what devices hold of forwarding tables and of tables from service levels
+to lanes, and what path records tell, walked by nobody's code but this."""
+import collections
+import re
+import tempfile
+
+import fabrics
+import proof
+from cases_change import trunk
+from lab import Lab, need, wait_for
+from manager import Weftd
+
+ROW = re.compile(r"ports: in\s+(\d+), out\s+(\d+): \|(.*)\|")
+HOPS = 64
+
+
+class Held:
+    """Tables read back by infiniband-diags, path records by saquery."""
+
+    def __init__(self, lab):
+        self.lab, seen = lab, proof.discover(lab)
+        self.end = {lid: name for lid, name in seen.ports.values()}
+        self.end.update({lid: name for lid, name in seen.switches.values()})
+        self.switches = {name: lid for lid, name in seen.switches.values()}
+        guids = {"0x" + node[2:]: name for node, (_, name) in seen.switches.items()}
+        self.lft = {guids[g]: t for g, t in
+                    proof.tables_only(proof.dump_tables(lab)).items()}
+        self.lanes = {name: self.maps(lid, name) for name, lid in self.switches.items()}
+        self.levels = self.paths(lab.tool("saquery", "PR", seconds=180))
+
+    def maps(self, lid, name):
+        rows = {}
+        for out in [0] + [p for n, p in self.lab.net.cables if n == name]:
+            for m in ROW.finditer(self.lab.tool("smpquery", "sl2vl", str(lid), str(out))):
+                rows[(int(m.group(1)), int(m.group(2)))] = \
+                    [int(x) for x in m.group(3).split("|")]
+        return rows
+
+    @staticmethod
+    def paths(text):
+        levels, now = {}, {}
+        for line in text.splitlines():
+            m = re.match(r"\s+(slid|dlid|sl)\.*(\S+)", line)
+            if m:
+                now[m.group(1)] = int(m.group(2), 0)
+            if m and m.group(1) == "sl":
+                levels[(now["slid"], now["dlid"])] = now["sl"]
+        return levels
+
+    def walk(self, src, dst, waits):
+        """One packet; each link and lane waits for the next."""
+        level, before = self.levels[(src, dst)], None
+        name, port = self.end[src], 0
+        if name not in self.switches:
+            name, port = self.lab.net.cables[(name, 1)]
+        for _ in range(HOPS):
+            out = self.lft[name].get(dst, 255) if self.switches[name] != dst else 0
+            if not out:
+                return self.end[dst] == name
+            vl = self.lanes[name][(port, out)][level]
+            if vl > 7 or (name, out) not in self.lab.net.cables:
+                return False
+            here = (name, out, vl)
+            name, port = self.lab.net.cables[(name, out)]
+            if name not in self.switches:
+                return self.end[dst] == name
+            if before:
+                waits[before].add(here)
+            before = here
+        return False
+
+
+def cycle(waits):
+    """Take away what waits for nothing, again and again."""
+    while waits:
+        free = [x for x in waits if not any(y in waits for y in waits[x])]
+        if not free:
+            return True
+        for x in free:
+            del waits[x]
+    return False
+
+
+def judge(lab):
+    held, waits = Held(lab), collections.defaultdict(set)
+    lids = sorted(held.end)
+    for src in lids:
+        for dst in lids:
+            if src != dst and (src, dst) in held.levels:
+                need(held.walk(src, dst, waits), "no packet gets from %s to %s" %
+                     (held.end[src], held.end[dst]))
+    used = {vl for at in [waits.keys(), *waits.values()] for _, _, vl in at}
+    pairs = len(held.levels)
+    need(not cycle(waits), "packets wait for each other in a circle")
+    print("%d path records, lanes %s, no circle" % (pairs, sorted(used)))
+    return used
+
+
+def lanes(fabric, engine):
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        with Lab(fabrics.fabric(fabric, tmp)) as lab:
+            m = Weftd(lab, engine)
+            m.start()
+            need(m.wait_up()["engine_running"] == engine, "another engine runs")
+            need(len(judge(lab)) > 1, "one lane would do: this proves nothing")
+            links = m.status()["links"]
+            lab.unplug(*trunk(lab)[0])
+            wait_for("one link less in weft status", lambda: m.status()["links"] == links - 1, 60)
+            m.wait_up()
+            judge(lab)
+            need(not [e for e in m.json("show", "events", "--type", "routed")["events"]
+                      if "drop packets" in e["text"]], "a lost cable stopped all traffic")
+            m.stop()
+
+
+def test_lanes_torus():
+    """A torus of rings of five, and with a cable lost."""
+    lanes("torus-5-5-1", "torus")
+
+
+def test_lanes_dragonfly():
+    """A dragonfly of nine groups, and with a cable lost."""
+    lanes("dfly-4-2-2-9", "dragonfly")
