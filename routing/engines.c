@@ -2,6 +2,7 @@
 #include "routing/engine.h"
 #include <string.h>
 #include "routing/auto.h"
+#include "routing/dfsssp.h"
 #include "routing/dragonfly.h"
 #include "routing/fattree.h"
 #include "routing/file.h"
@@ -21,6 +22,7 @@ const struct engine *const engines[] = {
 	&engine_dragonfly,
 	&engine_hyperx,
 	&engine_nue,
+	&engine_dfsssp,
 	&engine_file,
 	NULL,
 };

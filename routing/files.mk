@@ -7,6 +7,7 @@ routing_src := \
 	routing/classes.c \
 	routing/cuts.c \
 	routing/depend.c \
+	routing/dfsssp.c \
 	routing/dragonfly.c \
 	routing/engines.c \
 	routing/fattree.c \

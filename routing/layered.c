@@ -175,6 +175,15 @@ find_whole(struct layered *y, struct error *e)
 	return rc;
 }
 
+static bool
+nobody_apart(const struct ways *w)
+{
+	for (uint32_t sw = 0; sw < w->n; sw++)
+		if (w->apart[sw])
+			return false;
+	return true;
+}
+
 static int
 find_present(struct layered *y, struct error *e)
 {
@@ -183,6 +192,10 @@ find_present(struct layered *y, struct error *e)
 	ways_init(&y->w, y->in->fabric, y->kept->variants, y->lanes);
 	for (uint32_t sw = 0; sw < y->w.n; sw++)
 		y->w.apart[sw] = engine_is_fixed(y->in, sw);
+	if (ways_kept_fits(y->kept, &y->w) && nobody_apart(&y->w)) {
+		ways_take(&y->w, y->kept);
+		return 0;
+	}
 	return y->find(&y->w, o && o->full ? NULL : y->kept, e);
 }
 

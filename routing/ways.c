@@ -379,3 +379,12 @@ ways_kept_fits(const struct ways_kept *k, const struct ways *w)
 			return false;
 	return true;
 }
+
+void
+ways_take(struct ways *w, const struct ways_kept *k)
+{
+	size_t n = w->n;
+
+	memcpy(w->class, k->class, n * n);
+	memcpy(w->next, k->next, n * n * w->variants);
+}

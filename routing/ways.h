@@ -59,6 +59,7 @@ struct ways {
 	uint32_t *moved;		/* switches whose class changed with this way */
 	uint8_t *moved_from;		/* the classes that they had */
 	uint32_t nmoves;		/* how many */
+	bool loose;			/* all turns are allowed, classes come later */
 	unsigned lanes;			/* classes that may be chosen now */
 	uint32_t *branch;		/* by switch: link towards home on the spanning tree */
 };
@@ -73,10 +74,18 @@ ways_free(struct ways *w);
  * NULL. */
 void
 ways_find(struct ways *w, const struct ways_kept *kept);
+/* Ways as short as can be, balanced, whatever waits for what; of classes there are those that were
+ * kept. */
+void
+ways_find_shortest(struct ways *w, const struct ways_kept *kept);
 /* Enter the ways of a pair, both directions and all variants; false, with nothing changed, if that
  * closes a circle in the layer. */
 bool
 ways_fit(struct ways *w, uint32_t a, uint32_t b, unsigned layer);
+
+/* Class of a pair, both ways. */
+void
+ways_set_class(struct ways *w, uint32_t a, uint32_t b, unsigned class);
 
 struct ways_kept *
 ways_keep(const struct ways *w);
@@ -84,6 +93,9 @@ struct ways_kept *
 ways_kept_ref(struct ways_kept *k);
 void
 ways_kept_unref(struct ways_kept *k);	/* NULL is allowed */
+/* Take all of them as they are. */
+void
+ways_take(struct ways *w, const struct ways_kept *k);
 /* Are these of this very fabric? */
 bool
 ways_kept_fits(const struct ways_kept *k, const struct ways *w);

@@ -192,7 +192,9 @@ complete(struct ways *w, const struct old *o, uint32_t way)
 	for (uint32_t i = 0; i < len; i++)
 		if (w->ring[i] != w->home)
 			ways_stay(w, w->ring[i]);
-	recall(w, o, way, w->prior);
+	/* The shortest ways may be others now. */
+	if (!w->loose)
+		recall(w, o, way, w->prior);
 	for (uint32_t sw = 0; sw < w->n; sw++)
 		if (w->hops[sw] != WAYS_FAR)
 			w->prior[sw] = WAYS_NONE;
@@ -210,7 +212,8 @@ find_left(struct ways *w, const struct ways_kept *kept)
 	old_open(w, kept, &o);
 	take_classes(w, &o);
 	tree = old_tree(w, &o);
-	ways_allow_tree(w, tree);
+	if (!w->loose)
+		ways_allow_tree(w, tree);
 	for (uint32_t way = 0; way < w->n * w->variants; way++)
 		if (w->heads[way])
 			restore(w, &o, way);
@@ -253,4 +256,18 @@ ways_find(struct ways *w, const struct ways_kept *kept)
 		find_left(w, kept);
 	else
 		find_new(w);
+}
+
+void
+ways_find_shortest(struct ways *w, const struct ways_kept *kept)
+{
+	w->loose = true;
+	w->lanes = w->y.len;
+	if (kept) {
+		find_left(w, kept);
+		return;
+	}
+	for (uint32_t i = 0; i < w->n * w->variants; i++)
+		if (w->heads[nth_way(w, i)])
+			ways_make(w, nth_way(w, i));
 }

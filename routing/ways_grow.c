@@ -40,7 +40,7 @@ take(struct ways *w, uint32_t sw, uint32_t link, unsigned class)
 	w->hops[sw] = (uint16_t)(w->hops[v] + 1);
 	w->cost[sw] = w->cost[v] + w->load[link];
 	w->mask[sw] = (uint16_t)mask_by(w, link);
-	if (was == class)
+	if (was == class || class == WAYS_NONE)
 		return;
 	if (was != WAYS_NONE) {
 		w->moved[w->nmoves] = sw;
@@ -129,6 +129,10 @@ find_link(struct ways *w, uint32_t sw, unsigned hops, bool move)
 	unsigned len = list_links(w, sw, hops, links), class = ways_class(w, sw, w->home);
 	unsigned mask = class == WAYS_NONE ? (1u << w->lanes) - 1 : 1u << class;
 
+	if (w->loose && len) {
+		take(w, sw, links[0], WAYS_NONE);
+		return true;
+	}
 	for (unsigned i = 0; i < len; i++) {
 		unsigned allowed = mask_by(w, links[i]) & mask;
 
@@ -181,6 +185,10 @@ take_link(struct ways *w, uint32_t sw, uint32_t link)
 {
 	unsigned class = ways_class(w, sw, w->home);
 
+	if (w->loose) {
+		take(w, sw, link, WAYS_NONE);
+		return true;
+	}
 	if (class == WAYS_NONE)
 		return false;
 	if (mask_by(w, link) >> class & 1) {

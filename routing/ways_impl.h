@@ -9,8 +9,6 @@
 #define WAYS_HOST 16u			/* weight of a host; a switch by itself counts 1 */
 
 /* ways.c */
-void
-ways_set_class(struct ways *w, uint32_t a, uint32_t b, unsigned class);
 /* Choose the spanning tree and let its turns in to all layers; links marked in `kept` (NULL: none)
  * belong to it first. */
 void

@@ -31,10 +31,11 @@ static const char *const rate_words[] = {
 };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
 static const char *const engine_words[] = {
-	"auto", "dragonfly", "fattree", "file", "hyperx", "minhop", "nue", "torus", "updn", NULL,
+	"auto", "dfsssp", "dragonfly", "fattree", "file", "hyperx", "minhop", "nue", "torus",
+	"updn", NULL,
 };
 static const char *const later_engines[] = {
-	"dfsssp", "dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
+	"dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
 };
 
 /* A word alone is more often a misspelt keyword than a file in the working directory. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Engine nue: any fabric is routed, with any number of lanes, without a credit loop; ways are
- * hardly longer than the shortest, and what is lost moves nobody's service level.
+ * hardly longer than the shortest, and what is lost moves nobody's service level. Engine
+ * dfsssp: the shortest ways, as far as lanes suffice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -247,12 +248,44 @@ test_one_cable(void **state)
 	}
 }
 
+/* ---- Engine dfsssp ---- */
+
+/* Shortest ways where the lanes suffice, after losses too; else it says how many it takes. */
+static void
+test_shortest(void **state)
+{
+	struct fabric *f = help_generate("dragonfly 4 2 2 9", true, 1), *t;
+	struct error e = { 0 };
+	struct plan *whole = help_route(f, "dfsssp", NULL, 8, &e);
+
+	(void)state;
+	assert_non_null(whole);
+	assert_true(whole->check.mean_hops < shortest(f) + 1e-6);
+	for (uint64_t seed = 0; seed < seeds(); seed++) {
+		struct fabric *g = help_cut_links(f, 5, seed);
+		struct plan *p = help_route(g, "dfsssp", whole, 15, &e);
+
+		if (!p)
+			fail_msg("seed %u: %s", (unsigned)seed, e.text);
+		assert_true(p->check.cut_off || p->check.mean_hops < shortest(g) + 1e-6);
+		plan_unref(p);
+		fabric_unref(g);
+	}
+	plan_unref(whole);
+	assert_null(help_route(f, "dfsssp", NULL, 1, &e));
+	assert_non_null(strstr(e.text, "lanes, and links run or may run no more than 1"));
+	fabric_unref(f);
+	t = help_generate("mesh 9 9 1", false, 1);
+	assert_null(help_route(t, "dfsssp", NULL, 1, &e));
+	fabric_unref(t);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_length), cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_one_cable),
+		cmocka_unit_test(test_one_cable), cmocka_unit_test(test_shortest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
