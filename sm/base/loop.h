@@ -40,7 +40,7 @@ loop_is_virtual(const struct loop *l);
 uint64_t
 loop_random(struct loop *l);		/* seeded by the clock, or by the virtual loop's seed */
 
-/* The longest that one timer or post took of the machine's time since the last call: until it ended
+/* The longest that one callback took of the machine's time since the last call: until it ended
  * nothing else could happen. What a virtual loop does in a worker's stead is left out. */
 monotime
 loop_longest(struct loop *l);

@@ -49,6 +49,7 @@ struct job {
 
 struct signal_watch {
 	struct list list;		/* in event_loop.signals */
+	struct loop *loop;		/* that calls */
 	struct event *event;		/* libevent's side */
 	loop_fn fn;			/* what to call */
 	void *arg;			/* with what */
@@ -223,18 +224,32 @@ event_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost)
 	}
 }
 
+/* A descriptor that is ready. */
+struct readiness {
+	struct loop_fd *w;	/* whose it is */
+	int fd;			/* itself */
+	unsigned events;	/* LOOP_READ, LOOP_WRITE */
+};
+
+static void
+call_fd(void *arg)
+{
+	const struct readiness *r = arg;
+
+	r->w->fn(r->w->arg, r->fd, r->events);
+}
+
 /* The callback may free the watch. */
 static void
 on_fd(evutil_socket_t fd, short what, void *arg)
 {
-	struct loop_fd *w = arg;
-	unsigned events = 0;
+	struct readiness r = { .w = arg, .fd = fd };
 
 	if (what & EV_READ)
-		events |= LOOP_READ;
+		r.events |= LOOP_READ;
 	if (what & EV_WRITE)
-		events |= LOOP_WRITE;
-	w->fn(w->arg, fd, events);
+		r.events |= LOOP_WRITE;
+	loop_call(&r.w->loop->loop, call_fd, &r);
 }
 
 static struct loop_fd *
@@ -285,7 +300,7 @@ on_signal(evutil_socket_t signo, short what, void *arg)
 
 	(void)signo;
 	(void)what;
-	w->fn(w->arg);
+	loop_call(w->loop, w->fn, w->arg);
 }
 
 static int
@@ -294,6 +309,7 @@ event_signal(struct loop *l, int signo, loop_fn fn, void *arg)
 	struct event_loop *e = event_of(l);
 	struct signal_watch *w = mem_zalloc(sizeof(*w));
 
+	w->loop = l;
 	w->fn = fn;
 	w->arg = arg;
 	w->event = event_new(e->base, signo, EV_SIGNAL | EV_PERSIST, on_signal, w);

@@ -20,11 +20,14 @@ core_src := \
 	sm/core/planner.c \
 	sm/core/proof.c \
 	sm/core/push.c \
+	sm/core/push_end.c \
 	sm/core/push_lanes.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \
 	sm/core/reroute.c \
+	sm/core/route.c \
+	sm/core/snapshot.c \
 	sm/core/stages.c \
 	sm/core/status.c \
 	sm/core/subnet.c \

@@ -280,15 +280,17 @@ find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
 }
 
 void
-planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole, bool dry_run)
+planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole,
+	      struct plan_lids *lids)
 {
+	bool dry_run = !lids;
 	struct plan_job *j = mem_zalloc(sizeof(*j));
 	const struct reroute *r = s->reroute.done && !s->reroute.waiting ? &s->reroute : NULL;
 
 	j->s = s;
 	j->plan = plan_new(f);
 	j->whole = f == whole ? NULL : fabric_ref(whole);
-	j->plan->lids = dry_run ? published_lids(s, f) : lids_assign(s, f);
+	j->plan->lids = dry_run ? published_lids(s, f) : lids;
 	j->full = r && r->c.kind == CHANGE_ROUTE && r->c.full;
 	j->fresh = s->proof.distrust || j->full;
 	j->measured = r && dry_run && r->c.kind != CHANGE_ROUTE;

@@ -17,12 +17,16 @@
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
  * live_port.stubborn and left alone, unless nothing is forwarded without it; a refused or lost Set
  * leaves the shadow as it was. What is missing at the end is tried again after a while.
+ *
+ * A step begins, and the push ends, with a walk over all ports; in a large fabric it is done in
+ * slices, so that others have their turn between them (push_turn).
  */
 #include "sm/core/push_i.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "sm/core/snapshot.h"
 
 #define LOOKED 1	/* cookie of a PortInfo that was asked for after a trap */
 
@@ -601,15 +605,15 @@ start_device(struct subnet *s, struct device *d)
 	static const struct bits256 none;
 
 	d->config = d->activate = d->pkey_set = none;
-	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
-		d->look = none;
 	d->push_switch_info = d->switch_info_sent = d->lanes_pending = false;
 	push_table_abandon(d);
-	if (s->push.step == PUSH_OWN_PORT || s->push.step == PUSH_READ_TABLES)
-		d->recheck = none;
 	if (d->silent || !d->complete || d->push_failed)
 		return;
 	switch (s->push.step) {
+	case PUSH_READ_TABLES:
+		if (!push_read_start(s, d))
+			return;
+		break;
 	case PUSH_OWN_PORT:
 		if (d != s->topo.own)
 			return;
@@ -665,85 +669,21 @@ push_packet_lifetime(const struct subnet *s)
 	return t < SEC(3) ? t : SEC(3);
 }
 
-/* A port that takes part does not forward as planned. */
-static bool
-port_fails(const struct subnet *s, const struct live_port *p)
+bool
+push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *))
 {
-	uint32_t kept = p->stubborn & FIELDS_FORWARDING & ~(uint32_t)FIELD_FDB_TOP;
-	struct portinfo want;
+	const struct topo *t = &s->topo;
+	uint32_t ports = 0;
 
-	/* What was kept once may be what is wanted now. */
-	if (kept)
-		kept &= push_port_want(s, p, &want);
-	if (!p->number)
-		return kept;
-	return push_port_counts(p) && (p->info.state != PORT_ACTIVE || kept);
-}
+	while (s->push.at < t->len && ports < SNAPSHOT_SLICE) {
+		struct device *d = t->table[s->push.at++];
 
-/* After the last step: ports that should be ACTIVE by now. */
-static void
-verify_ports(struct subnet *s)
-{
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		for (unsigned n = 0; n <= d->info.num_ports && !d->silent; n++) {
-			struct live_port *p = &d->ports[n];
-
-			if (!port_fails(s, p)) {
-				/* A link that was routed round is there now. */
-				if (p->flags & LIVE_PORT_STUCK && p->info.state == PORT_ACTIVE) {
-					p->flags &= (uint16_t)~LIVE_PORT_STUCK;
-					s->want_route = true;
-				}
-				continue;
-			}
-			p->flags |= LIVE_PORT_STUCK;
-			s->push.failed_ports++;
-			if (d->push_failed)
-				continue;	/* it was told, and will be looked at */
-			/* The end that is behind holds the other one back. */
-			if (!s->push.first_failure[0] &&
-			    (!p->peer || p->info.state <= live_peer(p)->info.state))
-				push_failure(s, d, "port %u stays %s", n,
-					port_state_name(p->info.state));
-			push_look_again(s, d);
-		}
+		if (!d)
+			continue;
+		fn(s, d);
+		ports += d->info.num_ports + 1u;
 	}
-}
-
-/* What the Sets of this push passed, as far as is known: see look_for_moves() in sweep.c. */
-static void
-note_cables(struct subnet *s)
-{
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		for (unsigned n = 1; n <= d->info.num_ports; n++) {
-			struct live_port *p = &d->ports[n];
-
-			if (!p->peer || (d->info.node_type != NODE_SWITCH && d != s->topo.own))
-				continue;
-			p->flags |= LIVE_PORT_PASSED;
-			p->seen_guid = p->peer->guid;
-			p->seen_port = p->peer_number;
-		}
-	}
-}
-
-static void
-push_end(struct subnet *s)
-{
-	s->push.step = PUSH_DONE;
-	if (s->push.sets)
-		note_cables(s);
-	if (!s->push.cut) {
-		push_verify_tables(s);
-		verify_ports(s);
-	}
-	plan_stages_free(s->push.stages);
-	s->push.stages = NULL;
-	subnet_push_done(s);
+	return s->push.at >= t->len;
 }
 
 /* Where nothing forwards yet tables and links may come together. */
@@ -776,10 +716,24 @@ push_step_start(struct subnet *s, enum push_step step)
 		loop_timer_set(s->drain_timer, push_packet_lifetime(s));
 		return;
 	}
-	list_each(it, &s->topo.devices)
-		start_device(s, list_entry(it, struct device, all));
-	if (transact_is_idle(s->transact))
+	s->push.starting = true;
+	s->push.at = 0;
+	push_turn(s);
+}
+
+void
+push_turn(struct subnet *s)
+{
+	if (s->push.step == PUSH_DONE) {
+		push_end_turn(s);
+	} else if (s->push.starting) {
+		s->push.starting = !push_walk(s, start_device);
+		/* Perhaps nothing is to be done anywhere: then nobody else goes on. */
+		if (s->push.starting || transact_is_idle(s->transact))
+			loop_timer_set(s->turn, 0);
+	} else if (transact_is_idle(s->transact)) {
 		push_idle(s);
+	}
 }
 
 /* Somebody was not heard of any more: what it holds now is not known, so that what follows is not
@@ -827,6 +781,9 @@ lanes_ended(struct subnet *s)
 void
 push_idle(struct subnet *s)
 {
+	if (s->push.starting || s->push.step == PUSH_DONE)
+		return;
+	loop_timer_cancel(s->turn);
 	switch (s->push.step) {
 	case PUSH_READ_TABLES:
 	case PUSH_READ_LANES:
@@ -864,18 +821,40 @@ push_idle(struct subnet *s)
 	}
 }
 
+/* Nothing is known yet of this push. */
+static void
+push_reset(struct subnet *s)
+{
+	static const struct bits256 none;
+
+	plan_unref(s->push.plan);
+	memset(&s->push, 0, sizeof(s->push));
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		d->push_failed = false;
+		d->look = d->recheck = none;
+	}
+}
+
+void
+push_start_reading(struct subnet *s)
+{
+	push_reset(s);
+	push_step_start(s, PUSH_READ_TABLES);
+}
+
 void
 push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister)
 {
-	plan_unref(s->push.plan);
-	memset(&s->push, 0, sizeof(s->push));
+	push_reset(s);
 	s->push.plan = plan;
 	s->push.stages = stages;
 	s->push.started = loop_now(s->env.loop);
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
-		d->push_failed = d->lanes_held = false;
+		d->lanes_held = false;
 		s->push.live |= d->lft_trusted;
 		for (unsigned n = 1; reregister && n <= d->info.num_ports; n++)
 			d->ports[n].flags |= LIVE_PORT_REREGISTER;

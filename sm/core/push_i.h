@@ -35,6 +35,9 @@ push_table_abandon(struct device *d);
 /* At the end: a live switch whose shadow is not its row of the plan is not trusted, and told. */
 void
 push_verify_tables(struct subnet *s);
+/* Begin to read the row, if nobody here knows what the switch forwards by; false: they do. */
+bool
+push_read_start(struct subnet *s, struct device *d);
 /* As next and settled, for the row that is being read. */
 bool
 push_read_next(struct device *d, struct transact_request *r);
@@ -60,5 +63,15 @@ bool
 push_lanes_failed(struct subnet *s);
 bool
 push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r);
+
+/* The next slice of a walk over all devices, from push.at on; true: that was the last. */
+bool
+push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *));
+/* push_end.c: begin the end of the push, which comes to subnet_push_done(). */
+void
+push_end(struct subnet *s);
+/* The next bit of it. */
+void
+push_end_turn(struct subnet *s);
 
 #endif

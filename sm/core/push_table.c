@@ -228,25 +228,17 @@ push_needs_tables(struct subnet *s)
 	return false;
 }
 
-void
-push_start_reading(struct subnet *s)
+bool
+push_read_start(struct subnet *s, struct device *d)
 {
-	plan_unref(s->push.plan);
-	memset(&s->push, 0, sizeof(s->push));
-	s->push.step = PUSH_READ_TABLES;
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		d->push_failed = false;
-		if (!has_unknown_table(d))
-			continue;
-		mft_forget(s, d);
-		d->lft_next = d->lft_inflight = 0;
-		d->lft_failed = false;
-		plan_row_unref(d->lft_read);
-		d->lft_read = plan_row_new(d->sw.linear_fdb_top);
-		transact_ready(s->transact, &d->agent.target);
-	}
+	if (!has_unknown_table(d))
+		return false;
+	mft_forget(s, d);
+	d->lft_next = d->lft_inflight = 0;
+	d->lft_failed = false;
+	plan_row_unref(d->lft_read);
+	d->lft_read = plan_row_new(d->sw.linear_fdb_top);
+	return true;
 }
 
 void

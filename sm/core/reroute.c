@@ -132,61 +132,30 @@ without(const struct fabric *whole, const struct change *c, const struct drains 
 	return shown;
 }
 
-/* What the command is about, as routing would see it. */
-static const struct fabric *
-shown_to_routing(struct subnet *s, const struct fabric *whole)
+const struct fabric *
+reroute_shown(const struct change *c, struct drains *drains, const struct fabric *whole,
+	      struct change_report *report)
 {
-	struct reroute *r = &s->reroute;
 	const struct fabric *f, *shown;
-	struct drains drains;
 	struct error e;
 
-	drains_copy(&drains, &s->drains);
-	if (r->c.dry_run && is_drain(&r->c))
-		drains_change(&drains, whole, &r->c, &e);
-	if (r->c.kind == CHANGE_FAIL) {
-		shown = without(whole, &r->c, &drains, &r->report);
-		drains_free(&drains);
-		return shown;
-	}
-	f = drains_cut(&drains, whole, whole->generation, &r->report);
-	drains_free(&drains);
-	shown = r->c.dry_run && r->c.forget_lost ? forget_lost(f) : fabric_ref(f);
+	if (c->dry_run && is_drain(c))
+		drains_change(drains, whole, c, &e);
+	if (c->kind == CHANGE_FAIL)
+		return without(whole, c, drains, report);
+	f = drains_cut(drains, whole, whole->generation, report);
+	shown = c->dry_run && c->forget_lost ? forget_lost(f) : fabric_ref(f);
 	fabric_unref(f);
 	return shown;
-}
-
-/* Nothing is left at our own port. */
-static bool
-cuts_us_off(const struct fabric *f)
-{
-	const struct fabric_port *p = f->sm_port == FABRIC_NONE ? NULL : &f->ports[f->sm_port];
-
-	return p && f->nodes[p->node].sw == FABRIC_NONE && p->peer == FABRIC_NONE;
 }
 
 /* A rehearsal, or a plain reroute, needs no sweep: it routes what is known. */
 static void
 route_known(struct subnet *s)
 {
-	const struct fabric *whole = topo_snapshot(&s->topo, s->env.names, ++s->generation);
-	const struct fabric *shown = shown_to_routing(s, whole);
-
-	if (s->reroute.c.kind == CHANGE_FAIL && cuts_us_off(shown)) {
-		reroute_answer(s, ERR_REFUSED, "the subnet manager itself would be cut off: tables "
-			       "would stay as they are");
-		fabric_unref(shown);
-		fabric_unref(whole);
-		return;
-	}
 	loop_timer_cancel(s->timer);
 	s->change_started = loop_now(s->env.loop);
-	subnet_set_stage(s, SUBNET_ROUTE);
-	/* What fails is not there while tables change. */
-	planner_start(s, shown, s->reroute.c.kind == CHANGE_FAIL ? shown : whole,
-		      s->reroute.c.dry_run);
-	fabric_unref(shown);
-	fabric_unref(whole);
+	route_start(s, true);
 }
 
 /* The same nodes and ports as published: their indices, and so their LIDs, are the same. */

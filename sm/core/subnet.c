@@ -18,6 +18,7 @@
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/core/planner.h"
+#include "sm/core/snapshot.h"
 #include "sm/core/subnet_i.h"
 #include "sm/sa/sa.h"
 #include "sm/text/lfts.h"
@@ -167,7 +168,7 @@ retry_due(const struct subnet *s)
 static const struct fabric *
 snapshot_anew(struct subnet *s)
 {
-	const struct fabric *whole = topo_snapshot(&s->topo, s->env.names, ++s->generation);
+	const struct fabric *whole = snapshot_take(&s->topo, s->env.names, ++s->generation);
 	struct change_report report;
 	const struct fabric *shown = drains_cut(&s->drains, whole, s->generation, &report);
 
@@ -175,22 +176,40 @@ snapshot_anew(struct subnet *s)
 	return shown;
 }
 
-/* Publish what programming made of the ports: readers see ACTIVE, not what discovery found. With
- * new names everything is written anew. */
-void
-subnet_refresh(struct subnet *s)
+static void
+publish_on(struct subnet *s, const struct fabric *f)
 {
-	const struct fabric *f = s->want_refresh ? snapshot_anew(s) :
-		topo_port_states(&s->topo, s->plan->fabric, ++s->generation);
 	struct plan *plan = plan_on_fabric(s->plan, f);
 
-	s->want_refresh = false;
 	fabric_unref(f);
 	if (!plan)
 		return;
 	plan_unref(s->plan);
 	s->plan = plan;
 	s->published_wall = loop_wall(s->env.loop);
+}
+
+bool
+subnet_refresh(struct subnet *s)
+{
+	const struct fabric *f;
+
+	if (!s->states)
+		s->states = snapshot_states_new(s->plan->fabric);
+	if (!snapshot_states_slice(s->states, &s->topo))
+		return false;
+	f = snapshot_states_end(s->states, ++s->generation);
+	s->states = NULL;
+	publish_on(s, f);
+	return true;
+}
+
+/* Names have changed, or what else a snapshot is made of: everything is written anew. */
+static void
+refresh_all(struct subnet *s)
+{
+	s->want_refresh = false;
+	publish_on(s, snapshot_anew(s));
 }
 
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
@@ -200,7 +219,7 @@ subnet_go_on(struct subnet *s)
 	bool timed = loop_timer_pending(s->timer);
 
 	if (s->want_refresh && s->plan)
-		subnet_refresh(s);
+		refresh_all(s);
 	lids_save_again(s);
 	if (s->wanted == SWEEP_NONE && !s->want_route)
 		s->forced = false;
@@ -382,48 +401,25 @@ subnet_finish_sweep(struct subnet *s, bool programmed)
 		st->route_ms = st->check_ms = st->program_ms = 0;
 }
 
+/* What a stage does by and by, lest it keeps others waiting. */
 static void
-drop_snapshots(struct subnet *s)
-{
-	if (s->builder)
-		fabric_unref(fabric_build(s->builder, 0));
-	fabric_unref(s->snapshot);
-	fabric_unref(s->shown);
-	s->builder = NULL;
-	s->snapshot = s->shown = NULL;
-}
-
-/* Turns of the loop's between a sweep and its routing: in a large fabric each takes its time. */
-static void
-route_turn(void *subnet)
+on_turn(void *subnet)
 {
 	struct subnet *s = subnet;
-	struct change_report report;
 
-	if (s->shown) {
-		planner_start(s, s->shown, s->snapshot, false);
-		drop_snapshots(s);
+	if (s->ending)
 		return;
-	}
-	if (s->snapshot) {
-		s->shown = drains_cut(&s->drains, s->snapshot, s->generation, &report);
-		s->reroute.report.cables = report.cables;
-		s->reroute.report.kept = report.kept;
-	} else if (s->builder) {
-		s->snapshot = topo_build(&s->topo, s->builder, ++s->generation);
-		s->builder = NULL;
-	} else {
-		s->builder = topo_collect(&s->topo, s->env.names);
-	}
-	loop_timer_set(s->turn, 0);
+	if (s->stage == SUBNET_ROUTE)
+		route_turn(s);
+	else if (s->stage == SUBNET_PUSH)
+		push_turn(s);
 }
 
 void
 subnet_route(struct subnet *s)
 {
 	s->want_route = false;
-	subnet_set_stage(s, SUBNET_ROUTE);
-	loop_timer_set(s->turn, 0);
+	route_start(s, false);
 }
 
 void
@@ -483,7 +479,9 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->drain_timer);
 	loop_timer_cancel(s->turn);
 	loop_timer_cancel(s->impatience);
-	drop_snapshots(s);
+	route_drop(s);
+	snapshot_states_free(s->states);
+	s->states = NULL;
 	s->stage = SUBNET_WAITING;
 	reader_stage(s);
 	planner_drop(s);
@@ -601,7 +599,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->retry = loop_timer_new(env->loop, begin, s);
 	s->level_timer = loop_timer_new(env->loop, sweep_tick, s);
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
-	s->turn = loop_timer_new(env->loop, route_turn, s);
+	s->turn = loop_timer_new(env->loop, on_turn, s);
 	s->impatience = loop_timer_new(env->loop, between_break_off, s);
 	s->proof.timer = loop_timer_new(env->loop, proof_begin, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
@@ -691,7 +689,7 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	} else if (s->plan) {
 		s->want_refresh = true;		/* names may have changed */
 		if (s->stage == SUBNET_IDLE)
-			subnet_refresh(s);
+			refresh_all(s);
 	}
 }
 

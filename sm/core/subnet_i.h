@@ -131,6 +131,15 @@ enum push_step {
 	PUSH_DONE,
 };
 
+/* What is left to do at all ports when the last answer is in, in this order. */
+enum push_end {
+	PUSH_END_CABLES,	/* note what the Sets passed */
+	PUSH_END_TABLES,	/* see who does not hold its table, */
+	PUSH_END_PORTS,		/* and which ports do not forward */
+	PUSH_END_STATES,	/* publish their states */
+	PUSH_ENDED,
+};
+
 /* Sets of rows that are written one after the other before those of the plan, where packets must
  * not meet any mixture of old and new. */
 #define STAGES_MAX 16
@@ -153,6 +162,9 @@ struct push {
 	unsigned stage;			/* the set that is being written */
 	bool live;			/* some switch forwarded already when the push began */
 	bool cut;			/* a set did not get through: the rest is left for later */
+	bool starting;			/* the step has not begun at all devices yet */
+	enum push_end end;		/* in PUSH_DONE: what is being done */
+	uint32_t at;			/* place in topo.table where the walk goes on */
 	monotime started;
 	uint32_t blocks;		/* LFT blocks written */
 	uint32_t entries;		/* LFT entries that changed, against what was known */
@@ -166,6 +178,15 @@ struct push {
 
 /* A job for the worker; see planner.c. */
 struct plan_job;
+
+/* What routing is to be shown, while it is made; see route.c. */
+struct snapshot;
+struct route_job;
+struct route {
+	struct snapshot *collecting;	/* the model, in slices; NULL */
+	struct route_job *job;		/* at the worker, or back from it; NULL */
+	bool command;			/* for a command: what is known is routed */
+};
 
 /* Another subnet manager. */
 #define PEERS_MAX 32
@@ -306,6 +327,7 @@ struct reader {
 };
 
 struct sa;
+struct snapshot_states;
 
 struct subnet {
 	struct subnet_env env;
@@ -353,11 +375,10 @@ struct subnet {
 	struct loop_timer *retry;	/* repeats an incomplete push */
 	struct loop_timer *level_timer;	/* opens levels that make no progress */
 	struct loop_timer *drain_timer;	/* packet lifetime */
-	struct loop_timer *turn;	/* next step of route() */
+	struct loop_timer *turn;	/* the next bit of what a stage does by and by */
 	struct loop_timer *impatience;	/* then a stage between others is broken off */
-	struct fabric_builder *builder;	/* of the snapshot that is being made; NULL */
-	const struct fabric *snapshot;	/* made by route() for the planner; NULL */
-	const struct fabric *shown;	/* the same without drained cables; NULL */
+	struct route route;		/* what is being made for the planner */
+	struct snapshot_states *states;	/* for subnet_refresh(); NULL */
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
@@ -416,8 +437,9 @@ subnet_rest(struct subnet *s);
 /* The same when it was no sweep that ended. */
 void
 subnet_go_on(struct subnet *s);
-/* Publish the plan on a snapshot of the ports as they are now. */
-void
+/* Publish what programming made of the ports, bit by bit: readers see ACTIVE, not what discovery
+ * found. True: that is done; false: to be called again. */
+bool
 subnet_refresh(struct subnet *s);
 /* What a command asked for cannot be had. */
 void
@@ -466,6 +488,11 @@ reroute_answer(struct subnet *s, int err, const char *fmt, ...)
 /* What it asked for was refused: the engine before it is tried first again. */
 void
 reroute_undo(struct subnet *s);
+/* What routing is shown of a snapshot if the change is made, or rehearsed, while `drains` (which it
+ * may change) are kept off: a reference. report->cables and ->kept are filled. Any thread. */
+const struct fabric *
+reroute_shown(const struct change *c, struct drains *drains, const struct fabric *whole,
+	      struct change_report *report);
 
 /* sweep.c */
 void
@@ -580,11 +607,23 @@ proof_published(struct subnet *s, bool repaired);
 void
 proof_drop(struct subnet *s);
 
-/* planner.c */
-/* Route `f`. `whole` is the same with all cables that are up. A rehearsal assigns no LIDs and ends
- * in subnet_route_done() like any other. */
+/* route.c */
+/* Begin stage ROUTE; for a command, or after a sweep. It ends in planner_start(), or in
+ * subnet_rest() if what the command asks for is refused. */
 void
-planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole, bool dry_run);
+route_start(struct subnet *s, bool command);
+void
+route_turn(struct subnet *s);
+/* Let go of what is under way. */
+void
+route_drop(struct subnet *s);
+
+/* planner.c */
+/* Route `f`. `whole` is the same with all cables that are up. `lids` becomes the plan's; NULL for a
+ * rehearsal, which has those of the published plan and ends in subnet_route_done() like others. */
+void
+planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole,
+	      struct plan_lids *lids);
 void
 planner_free_job(struct plan_job *job);
 /* Let go of the job at the worker, if there is one: its result will be thrown away. */
@@ -616,6 +655,9 @@ void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 push_idle(struct subnet *s);
+/* The next bit of what a step does at all devices. */
+void
+push_turn(struct subnet *s);
 /* A trap told of a link of this switch: cables that went carry no more requests. */
 void
 push_link_changed(struct subnet *s, struct device *d);

@@ -152,6 +152,7 @@ topo_add(struct topo *t, const struct nodeinfo *info)
 	ghosts_recall(&t->ghosts, d);
 	list_append(&t->devices, &d->all);
 	table_add(t, d);
+	t->version++;
 	return d;
 }
 
@@ -220,6 +221,7 @@ topo_remove(struct topo *t, struct transact *x, struct device *d)
 	wake_claims(t, d->guid);
 	if (t->watch.node && d->complete)
 		t->watch.node(t->watch.arg, d, false);
+	t->version++;
 	list_remove(&d->all);
 	map_remove(&t->by_guid, d->guid);
 	t->table[d->index] = NULL;
@@ -246,6 +248,7 @@ topo_unlink(struct topo *t, struct live_port *p)
 	peer->lost_type = p->device->info.node_type;
 	peer->peer = NULL;
 	p->peer = NULL;
+	t->version++;
 	t->path_version++;
 	wake_claims(t, p->device->guid);
 	wake_claims(t, peer->device->guid);
@@ -265,6 +268,7 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 	a->peer_number = b->number;
 	b->peer = a->device;
 	b->peer_number = a->number;
+	t->version++;
 	t->walk_version = t->path_version - 1;	/* there may be ways where there were none */
 	if (t->watch.link)
 		t->watch.link(t->watch.arg, a, b, true);
@@ -457,186 +461,6 @@ topo_mend_path(struct topo *t, struct device *d, unsigned number)
 	else if (!path_over_neighbour(t, via) && t->walk_version != t->path_version)
 		topo_make_paths(t, ++t->marks);
 	return via->path_version == t->path_version;
-}
-
-/* A link between switches that cannot be brought up, for an end refuses or is silent. */
-static bool
-link_is_stuck(const struct live_port *p)
-{
-	const struct live_port *peer = live_peer(p);
-
-	if (p->device->info.node_type != NODE_SWITCH ||
-	    peer->device->info.node_type != NODE_SWITCH ||
-	    (p->info.state == PORT_ACTIVE && peer->info.state == PORT_ACTIVE))
-		return false;
-	return p->device->silent || peer->device->silent ||
-	       (p->flags | peer->flags) & LIVE_PORT_STUCK;
-}
-
-/* The cable is in the snapshot. */
-static bool
-link_counts(const struct live_port *p)
-{
-	const struct live_port *peer = live_peer(p);
-
-	return peer && p->peer->complete && live_port_up(p) && live_port_up(peer) &&
-		!link_is_stuck(p);
-}
-
-static void
-snapshot_port(struct fabric_port *fp, const struct live_port *p, bool external)
-{
-	const struct portinfo *i = &p->info;
-
-	*fp = (struct fabric_port){
-		.guid = external ? 0 : p->guid,
-		.number = p->number,
-		.lost_peer = p->peer ? p->peer->guid : p->lost_peer,
-		.lost_number = p->peer ? p->peer_number : p->lost_number,
-		.lost_type = p->peer ? p->peer->info.node_type : p->lost_type,
-		.cap_mask = external ? 0 : i->cap_mask,
-		.lid = external ? 0 : i->lid,
-		.lmc = external ? 0 : i->lmc,
-		.state = i->state,
-		.mtu_cap = i->mtu_cap,
-		.neighbor_mtu = i->neighbor_mtu,
-		.vl_cap = i->vl_cap,
-		.op_vls = i->op_vls,
-		.width = i->width_active,
-		.speed = (uint8_t)portinfo_speed(i),
-		.flags = p->flags & LIVE_PORT_REFUSED ? FABRIC_PORT_REFUSED : 0,
-	};
-	if (link_counts(p))
-		fp->lost_peer = 0;
-	if (live_port_up(p) && p->peer)
-		fp->rate_mbps = link_rate_mbps(fp->width, fp->speed);
-}
-
-static void
-snapshot_node(struct fabric_builder *b, struct device *d, const struct name_map *names)
-{
-	const char *mapped = name_map_get(names, d->guid);
-	bool is_switch = d->info.node_type == NODE_SWITCH;
-	struct fabric_node node = {
-		.guid = d->guid,
-		.system_guid = d->info.system_guid,
-		.name = mapped ? mapped : d->desc,
-		.desc = d->desc,
-		.vendor_id = d->info.vendor_id,
-		.revision = d->info.revision,
-		.device_id = d->info.device_id,
-		.lft_cap = d->sw.linear_fdb_cap,
-		.mft_cap = d->sw.multicast_fdb_cap,
-		.type = d->info.node_type,
-		.nports = d->info.num_ports,
-		.hops = d->hops,
-		.flags = (uint8_t)((d->silent ? FABRIC_NODE_SILENT : 0) |
-			 (d->sw.enhanced_port0 ? FABRIC_NODE_ENHANCED_PORT0 : 0) |
-			 (d->extended ? FABRIC_NODE_EXTENDED_SPEEDS : 0)),
-	};
-	struct fabric_port fp;
-
-	d->fabric_node = fabric_add_node(b, &node);
-	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
-		if (!(d->ports[n].flags & LIVE_PORT_READ))
-			continue;
-		snapshot_port(&fp, &d->ports[n], is_switch && n);
-		fabric_add_port(b, d->fabric_node, n, &fp);
-	}
-}
-
-static void
-snapshot_links(struct fabric_builder *b, const struct device *d)
-{
-	for (unsigned n = 1; n <= d->info.num_ports; n++) {
-		const struct live_port *p = &d->ports[n], *peer = live_peer(p);
-
-		if (!link_counts(p))
-			continue;
-		/* Once a cable: from the lower (device, port). */
-		if (p->peer->index < d->index || (p->peer == d && peer->number < n))
-			continue;
-		fabric_add_link(b, d->fabric_node, n, p->peer->fabric_node, peer->number);
-	}
-}
-
-struct fabric_builder *
-topo_collect(struct topo *t, const struct name_map *names)
-{
-	struct fabric_builder *b = fabric_builder_new();
-
-	list_each(it, &t->devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		d->fabric_node = FABRIC_NONE;
-		if (d->complete)
-			snapshot_node(b, d, names);
-	}
-	list_each(it, &t->devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		if (d->complete)
-			snapshot_links(b, d);
-	}
-	ghosts_tell(t, &t->ghosts, b);
-	if (t->own && t->own->complete)
-		fabric_set_sm(b, t->own->fabric_node,
-			      t->own->info.node_type == NODE_SWITCH ? 0 : t->own_port);
-	return b;
-}
-
-const struct fabric *
-topo_build(struct topo *t, struct fabric_builder *b, uint64_t generation)
-{
-	const struct fabric *f = fabric_build(b, generation);
-
-	/* The builder's handles were places in order of adding; the snapshot sorts by GUID. */
-	list_each(it, &t->devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		if (d->complete)
-			d->fabric_node = fabric_node_by_guid(f, d->guid);
-	}
-	return f;
-}
-
-const struct fabric *
-topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation)
-{
-	return topo_build(t, topo_collect(t, names), generation);
-}
-
-const struct fabric *
-topo_port_states(const struct topo *t, const struct fabric *f, uint64_t generation)
-{
-	struct fabric_port *ports = mem_array(f->nports, sizeof(*ports));
-
-	memcpy(ports, f->ports, f->nports * sizeof(*ports));
-	list_each(it, &t->devices) {
-		const struct device *d = list_entry(it, struct device, all);
-		bool is_switch = d->info.node_type == NODE_SWITCH;
-		uint32_t node = fabric_node_by_guid(f, d->guid);
-
-		if (node == FABRIC_NONE || f->nodes[node].nports != d->info.num_ports)
-			continue;
-		for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
-			struct fabric_port *fp = &ports[f->nodes[node].first_port + n];
-			struct fabric_port old = *fp;
-
-			if (!(d->ports[n].flags & LIVE_PORT_READ))
-				continue;
-			snapshot_port(fp, &d->ports[n], is_switch && n);
-			fp->guid = old.guid;
-			fp->node = old.node;
-			fp->peer = old.peer;
-			if (old.flags & FABRIC_PORT_DRAINED) {
-				fp->lost_peer = old.lost_peer;
-				fp->lost_number = old.lost_number;
-				fp->flags |= FABRIC_PORT_DRAINED;
-			}
-		}
-	}
-	return fabric_with_ports(f, ports, generation);
 }
 
 const char *

@@ -230,6 +230,7 @@ struct topo {
 	uint32_t size;			/* slots allocated */
 	uint32_t holes;			/* slots among len that are NULL */
 	uint32_t marks;			/* last mark handed out for a walk */
+	uint32_t version;		/* rises when devices or links come or go */
 	uint32_t path_version;		/* rises when links go */
 	uint32_t walk_version;		/* path_version when all paths were made last */
 	struct device *own;		/* the subnet manager's node; NULL before it answered */
@@ -326,19 +327,6 @@ topo_path_hash(const struct device *d);
 /* Give `d` a path over another link than its present one; false if there is none. */
 bool
 topo_other_path(struct topo *t, struct device *d);
-
-/* The model as a snapshot: complete devices, links both of whose ends are up. In a large fabric it
- * takes its time: the same in two parts, between which nothing of the model may change. */
-const struct fabric *
-topo_snapshot(struct topo *t, const struct name_map *names, uint64_t generation);
-struct fabric_builder *
-topo_collect(struct topo *t, const struct name_map *names);
-const struct fabric *
-topo_build(struct topo *t, struct fabric_builder *b, uint64_t generation);
-
-/* The snapshot `f` with the states that its ports have now; the cables are as they were. */
-const struct fabric *
-topo_port_states(const struct topo *t, const struct fabric *f, uint64_t generation);
 
 /* "name (0xguid)" for logs, name from the map or the description. */
 #define DEVICE_TEXT_SIZE 100

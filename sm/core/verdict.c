@@ -235,8 +235,6 @@ subnet_push_done(struct subnet *s)
 	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
 	s->first_master_sweep = false;
 	office_remember(s);
-	if (s->push.sets)
-		subnet_refresh(s);
 	push_verdict(s);
 	admin_settled(s);
 	subnet_finish_sweep(s, true);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "routing/nominal.h"
 #include "sm/base/mem.h"
+#include "sm/core/snapshot.h"
 #include "tests/unit/core_bed.h"
 
 /*
@@ -201,7 +202,7 @@ changed(void **state)
 	topo_forget_lost(&sm->s->topo);
 	bed_sweep(sm, BOUND);
 	assert_int_equal(sm->s->topo.ghosts.len, 0);
-	n = topo_snapshot(&sm->s->topo, NULL, 99);
+	n = snapshot_take(&sm->s->topo, NULL, 99);
 	assert_int_equal(n->nlost, 0);
 	fabric_unref(n);
 	plan_unref(before);
