@@ -16,7 +16,7 @@
  * roots are equally good: then one is a part of the other, and packets may meet both at once.
  */
 #define FAR UINT32_MAX
-#define MLIDS 0x4000u		/* that there can be */
+#define MLIDS MTREE_MLIDS
 #define CHUNK 63u		/* member switches that are looked for at a time */
 #define WAS_TOP (UINT64_C(1) << CHUNK)	/* and the root of the tree that is followed */
 
@@ -669,6 +669,47 @@ mtree_close(const struct fabric *f, struct mtree_set *set)
 				mark(to->in, edge->in);
 		}
 	}
+}
+
+/* Does the other set, by MLID, then switch, have all ports of this entry, for the same levels? */
+static bool
+is_within(const struct check_tree *at, uint16_t mlid, const struct mtree_set *whole)
+{
+	uint32_t low = 0, high = whole->len;
+	const struct check_tree *t;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (whole->mlids[mid] < mlid ||
+		    (whole->mlids[mid] == mlid && whole->trees[mid].sw < at->sw))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == whole->len)
+		return false;
+	t = &whole->trees[low];
+	return whole->mlids[low] == mlid && t->sw == at->sw && t->sls == at->sls &&
+		!((at->out[0] & ~t->out[0]) | (at->out[1] & ~t->out[1]) |
+		  (at->out[2] & ~t->out[2]) | (at->out[3] & ~t->out[3]));
+}
+
+void
+mtree_set_odd(const struct mtree_set *set, const struct mtree_set *whole, bool odd[MTREE_MLIDS])
+{
+	for (uint32_t i = 0; i < set->len; i++)
+		if (!odd[set->mlids[i] % MLIDS])
+			odd[set->mlids[i] % MLIDS] = !is_within(&set->trees[i], set->mlids[i],
+								whole);
+}
+
+void
+mtree_set_pick(struct mtree_set *set, const struct mtree_set *from, const bool odd[MTREE_MLIDS])
+{
+	for (uint32_t i = 0; i < from->len; i++)
+		if (odd[from->mlids[i] % MLIDS])
+			mtree_set_add(set, from->mlids[i], &from->trees[i]);
 }
 
 void

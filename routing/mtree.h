@@ -16,6 +16,8 @@
  * spread. Where no switch has all members below it, those that the best one does not have are left
  * out. A pure function: equal input, equal trees.
  */
+#define MTREE_MLIDS 0x4000u	/* multicast LIDs that there can be */
+
 struct mtree_member {
 	uint32_t sw;		/* switch index */
 	uint8_t port;		/* there; 0: the switch itself */
@@ -55,6 +57,13 @@ mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t);
 /* Add all of another. */
 void
 mtree_set_join(struct mtree_set *set, const struct mtree_set *more);
+/* odd[MLID % MTREE_MLIDS] becomes true where a tree of the set is not a part of that of `whole`,
+ * which is sorted by MLID, then switch. What is a part needs no proof of its own. */
+void
+mtree_set_odd(const struct mtree_set *set, const struct mtree_set *whole, bool odd[MTREE_MLIDS]);
+/* Add those trees of another that are odd. */
+void
+mtree_set_pick(struct mtree_set *set, const struct mtree_set *from, const bool odd[MTREE_MLIDS]);
 /* Of entries sorted by switch, then MLID, that were read from switches: packets come in by the
  * ports that other entries of the MLID lead to, too. */
 void

@@ -77,18 +77,27 @@ prove(const struct multicast_job *j, const struct mtree_set *set, struct plan_ch
 	return set->len ? check_union(&in, report) : 0;
 }
 
-/* The new trees, and whether those that are held go with them: then one proof does for both. */
+/* The new trees, and whether those that are held go with them: then one proof does for both. Where
+ * what is held, and what was being written, are parts of the new tree, so is any mixture. */
 static void
 prove_all(struct multicast_job *j)
 {
-	struct mtree_set both = { 0 };
+	struct mtree_set both = { 0 }, held = { 0 };
+	bool *odd = mem_array(MTREE_MLIDS, sizeof(*odd));
 	struct plan_check report;
 
 	j->verdict = 0;
-	mtree_set_join(&both, &j->set);
-	mtree_set_join(&both, &j->held);
+	mtree_set_odd(&j->held, &j->set, odd);
 	if (j->pending)
-		mtree_set_join(&both, &j->before->set);
+		mtree_set_odd(&j->before->set, &j->set, odd);
+	mtree_set_pick(&held, &j->held, odd);
+	mtree_close(j->plan->fabric, &held);
+	mtree_set_join(&both, &j->set);
+	mtree_set_join(&both, &held);
+	if (j->pending)
+		mtree_set_pick(&both, &j->before->set, odd);
+	mtree_set_free(&held);
+	mem_free(odd);
 	j->mixes = !prove(j, &both, &report);
 	mtree_set_free(&both);
 	if (!j->mixes)
@@ -226,7 +235,6 @@ run(void *arg)
 	const struct plan *p = j->plan;
 	bool lanes = p->sls != NULL;
 
-	mtree_close(p->fabric, &j->held);
 	j->inside &= lanes;
 	if (!j->inside) {
 		make_trees(j, mtree_new(p->fabric, p->ranks));

@@ -231,6 +231,21 @@ is_part(const struct mtree_set *part, const struct mtree_set *whole)
 	}
 }
 
+static bool
+is_odd(const struct mtree_set *set, const struct mtree_set *whole)
+{
+	bool *odd = calloc(MTREE_MLIDS, sizeof(*odd)), is;
+	struct mtree_set picked = { 0 };
+
+	mtree_set_odd(set, whole, odd);
+	is = odd[MLID % MTREE_MLIDS];
+	mtree_set_pick(&picked, set, odd);
+	assert_int_equal(picked.len, is ? set->len : 0);
+	mtree_set_free(&picked);
+	free(odd);
+	return is;
+}
+
 /* A group that grows member by member, and shrinks again, has trees of which one is always a part
  * of the next, so that packets may meet both; and that are as good as others. */
 static void
@@ -257,6 +272,11 @@ test_follow(void **state)
 			hold(f, ranks, m, n, &now);
 			assert_int_equal(now.len, alone.len);
 			is_part(step <= len ? &was : &now, step <= len ? &now : &was);
+			/* What has grown is more than what it was, with a port of the member. */
+			assert_false(is_odd(step <= len ? &was : &now, step <= len ? &now : &was));
+			if (was.len && m[n - (step <= len)].receives)
+				assert_true(is_odd(step <= len ? &now : &was,
+						   step <= len ? &was : &now));
 			mtree_set_free(&was);
 			mtree_set_free(&alone);
 			was = now;
