@@ -122,3 +122,8 @@ def test_lanes_torus():
 def test_lanes_dragonfly():
     """A dragonfly of nine groups, and with a cable lost."""
     lanes("dfly-4-2-2-9", "dragonfly")
+
+
+def test_lanes_nue():
+    """Engine nue on the dragonfly, and with a cable lost."""
+    lanes("dfly-4-2-2-9", "nue")
