@@ -216,8 +216,8 @@ find_grid(const struct links *whole, const struct links *live, struct shape *s)
 	return found;
 }
 
-/* Where all are neighbours of all is a full mesh, though it be a grid as well; other grids are that,
- * though they be rows as well. */
+/* Where all are neighbours of all is a full mesh, though it be a grid as well; other grids are
+ * that, though they be rows as well. */
 static bool
 find_rows_or_grid(const struct links *whole, const struct links *live, struct shape *s)
 {

@@ -98,6 +98,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osm_large
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
+	@BUILD=$(BUILD) python3 tests/bench/directs.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)

@@ -83,23 +83,24 @@ def follow(counter, process, limit):
         time.sleep(0.005)
 
 
-def opensm_once(path, limit):
+def opensm_once(path, limit, engine, more):
     with Lab(path, sim="weftsim") as lab:
         counter = madcount.Counter(lab.dir)
-        m = OpenSM(lab, engines="ftree")
-        p = m.start(extra_preload=MADCOUNT, WEFT_MADCOUNT=counter.path)
+        m = OpenSM(lab, engines=engine)
+        p = m.start(*more, extra_preload=MADCOUNT, WEFT_MADCOUNT=counter.path)
         r = follow(counter, p, limit)
         if r.ended:
-            need(p.wait_text(r"(\S+) tables configured", limit).group(1) == "ftree",
-                 "ftree did not route it")
+            need(p.wait_text(r"(\S+) tables configured", limit).group(1) == engine,
+                 engine + " did not route it")
         return r
 
 
-def opensm(path, repeats, limit):
+def opensm(path, repeats, limit, engine="ftree", more=()):
+    """The run of median time; `more` are options of opensm."""
     runs, start = [], time.monotonic()
     while len(runs) < repeats and time.monotonic() < start + ENOUGH:
         say("OpenSM, run %d" % (len(runs) + 1))
-        runs.append(opensm_once(path, limit))
+        runs.append(opensm_once(path, limit, engine, more))
     return sorted(runs, key=lambda r: r.seconds or 0)[len(runs) // 2]
 
 
@@ -112,12 +113,12 @@ def output(argv):
     return r.stdout
 
 
-def weft(path, repeats):
+def weft(path, repeats, engine="fattree"):
     """(route ms, check ms, peak MB)"""
-    argv = [program("weft"), "route", path, "--engine", "fattree", "--no-quality", "-o", "json"]
+    argv = [program("weft"), "route", path, "--engine", engine, "--no-quality", "-o", "json"]
     runs = [json.loads(output(argv)) for _ in range(repeats)]
     for r in runs:
-        need(r["ok"] and r["engine"] == "fattree" and not r["unreachable"] + r["cut_off"],
+        need(r["ok"] and r["engine"] == engine and not r["unreachable"] + r["cut_off"],
              "weft route: %s" % r)
     return (statistics.median(r["route_ms"] for r in runs),
             statistics.median(r["check_ms"] for r in runs),

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Routing of tori and dragonflies: packaged OpenSM's engine for each, and Weft's, time and memory.
+
+usage: directs.py [-r REPEATS] [-l LIMIT] [-w] [FABRIC...]   FABRIC: torus-8-8-8-4 dfly-8-4-4-33 ...
+
+As trees.py does it: OpenSM's routing phase alone, seen from outside, against `weft route` with its
+proof, on the same fabric in one run; medians, the largest peak. What OpenSM needs beside a name is
+given to it: torus-2QoS the file that says where its switches are, which ours finds. -w: ours alone,
+for fabrics that OpenSM takes too long for. There is no pass condition here: times belong to a
+machine. The targets are printed beside.
+"""
+import argparse
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+
+import fabrics  # noqa: E402
+import lab as laboratory  # noqa: E402
+import trees  # noqa: E402
+from cases_osmset import torus_conf  # noqa: E402
+from lab import need  # noqa: E402
+
+THEIRS = {"torus": "torus-2QoS", "dfly": "dfsssp"}
+OURS = {"torus": "torus", "dfly": "dragonfly"}
+HEAD = ("fabric", "engine", "OpenSM", "engine", "route", "check", "faster", "OpenSM", "Weft")
+WIDTH = (14, 10, 9, 9, 9, 9, 7, 8, 8)
+
+
+def line(cells):
+    return "  ".join(str(c).rjust(w) for c, w in zip(cells, WIDTH))
+
+
+def options(name, path, folder):
+    """Of opensm for a fabric: lanes are written with -Q only."""
+    kind, *numbers = name.split("-")
+    if kind != "torus":
+        return ["-Q"]
+    conf = os.path.join(folder, name + ".conf")
+    with open(conf, "w", encoding="ascii") as f:
+        f.write(torus_conf(path, tuple(int(n) for n in numbers[:-1])))
+    return ["-Q", "--torus_config", conf]
+
+
+def measure(name, folder, o):
+    path = fabrics.fabric(name, folder)
+    kind = name.split("-", maxsplit=1)[0]
+    trees.say(name)
+    route, check, mb = trees.weft(path, o.repeats, OURS[kind])
+    theirs = None
+    if not o.ours:
+        theirs = trees.opensm(path, o.repeats, o.limit, THEIRS[kind],
+                              options(name, path, folder))
+    begun = theirs and theirs.begun
+    return line((
+        name, THEIRS[kind] if theirs else "-", theirs.text() if theirs else "-", OURS[kind],
+        "%.1f ms" % route, "%.1f ms" % check,
+        "%s%.0f" % (theirs.more, theirs.seconds * 1000 / (route + check)) if begun else "-",
+        "%.0f MB" % theirs.mb if theirs else "-", "%.0f MB" % mb))
+
+
+def bench():
+    p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    p.add_argument("-r", "--repeats", type=int, default=3)
+    p.add_argument("-l", "--limit", type=int, default=900, help="seconds for one run of OpenSM")
+    p.add_argument("-w", "--ours", action="store_true", help="Weft alone")
+    p.add_argument("fabrics", nargs="*", default=["torus-8-8-8-4", "dfly-8-4-4-33"])
+    o = p.parse_args()
+    unknown = [f for f in o.fabrics if f.split("-", maxsplit=1)[0] not in THEIRS]
+    need(not unknown, "a torus or a dfly, not %s" % unknown)
+    print("tori and dragonflies: packaged OpenSM's engine (its phase alone) and weft route, "
+          "medians of %d" % o.repeats)
+    print(line(("", "", "phase", "", "", "", "", "peak", "peak")))
+    print(line(HEAD), flush=True)
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as tmp:
+        for name in o.fabrics:
+            print(measure(name, tmp, o), flush=True)
+    print("target: route and check >= 20 times faster than the phase of OpenSM")
+
+
+if __name__ == "__main__":
+    laboratory.main(bench)
