@@ -444,6 +444,72 @@ multicast(void **state)
 	finish(sm, &w);
 }
 
+static uint32_t
+chance(uint64_t *seed, uint32_t n)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(*seed >> 33) % n;
+}
+
+/* A cable between switches goes or comes, or a switch forgets all that it held. */
+static void
+some_fault(struct bed *b, uint64_t *seed, unsigned *down)
+{
+	uint32_t n, peer;
+	unsigned port;
+	bool is_up;
+
+	do {
+		n = chance(seed, b->net->nnodes);
+		port = 1 + chance(seed, b->net->nodes[n].nports);
+		peer = b->net->nodes[n].ports[port].peer;
+	} while (b->net->nodes[n].type != IBNET_SWITCH || peer == IBNET_NONE ||
+		 b->net->nodes[peer].type != IBNET_SWITCH);
+	if (!chance(seed, 8)) {
+		model_reboot(b->m, n);
+		return;
+	}
+	is_up = model_link_is_up(b->m, n, port);
+	if (is_up && *down == 4)
+		return;
+	*down += is_up ? 1 : -1u;
+	model_link_set(b->m, n, port, !is_up);
+}
+
+/* Faults as they come, also before the one before is dealt with: at no moment packets can wait for
+ * each other in a circle. */
+static void
+faults(const char *fabric, const char **engines, uint64_t seed)
+{
+	struct watch w;
+	struct bed_sm *sm = make(fabric, engines, NULL, &w);
+	unsigned down = 0;
+
+	up(sm, &w);
+	for (unsigned i = 0; i < 25; i++) {
+		some_fault(sm->bed, &seed, &down);
+		bed_wait(sm->bed, MSEC(chance(&seed, 400)));
+	}
+	model_heal(sm->bed->m, MODEL_ALL);
+	bed_wait(sm->bed, SEC(5));
+	assert_true(bed_becomes_good(sm, BOUND));
+	assert_true(bed_quiet(sm, BOUND));
+	check_good(sm, &w, judge_lanes(sm).lanes);
+	finish(sm, &w);
+}
+
+static void
+many_faults(void **state)
+{
+	static const char *dragonfly[] = { "dragonfly", "updn", NULL };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		faults("torus 5 5 1", torus_or_updn, seed);
+		faults("dragonfly 2 1 1 3", dragonfly, seed);
+	}
+}
+
 int
 main(void)
 {
@@ -459,6 +525,7 @@ main(void)
 		cmocka_unit_test(reboot),
 		cmocka_unit_test(too_few_lanes),
 		cmocka_unit_test(multicast),
+		cmocka_unit_test(many_faults),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
