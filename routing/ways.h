@@ -48,7 +48,7 @@ struct ways {
 	uint8_t *at;			/* its part of next[] */
 	uint16_t *hops;			/* by switch: links to the home; UINT16_MAX: no way yet */
 	uint16_t *mask;			/* by switch: layers that allow the way from here */
-	uint64_t *cost;			/* by switch: load on the way */
+	double *cost;			/* by switch: of the links on the way */
 	uint8_t *prior;			/* by switch: link that waits for its far end; WAYS_NONE */
 	uint32_t *ring;			/* switches that have a way, by hops */
 	uint32_t *seat;			/* by number of hops: where they start in ring[] */

@@ -29,6 +29,16 @@ allow(struct ways *w, uint32_t link, unsigned layer)
 	}
 }
 
+/* Of a link: the cube of what crosses it, in pairs of hosts, so that one link with much load costs
+ * more than several with little. */
+static double
+cost_of(const struct ways *w, uint32_t link)
+{
+	double pairs = (double)(w->load[link] / (WAYS_HOST * WAYS_HOST));
+
+	return pairs * pairs * pairs;
+}
+
 static void
 take(struct ways *w, uint32_t sw, uint32_t link, unsigned class)
 {
@@ -38,7 +48,7 @@ take(struct ways *w, uint32_t sw, uint32_t link, unsigned class)
 	w->at[sw] = (uint8_t)(link - w->l.first[sw]);
 	w->prior[sw] = WAYS_NONE;
 	w->hops[sw] = (uint16_t)(w->hops[v] + 1);
-	w->cost[sw] = w->cost[v] + w->load[link];
+	w->cost[sw] = w->cost[v] + cost_of(w, link);
 	w->mask[sw] = (uint16_t)mask_by(w, link);
 	if (was == class || class == WAYS_NONE)
 		return;
@@ -101,12 +111,12 @@ emptiest(const struct ways *w, unsigned mask)
 static unsigned
 list_links(const struct ways *w, uint32_t sw, unsigned hops, uint32_t *links)
 {
-	uint64_t cost[WAYS_NONE + 1];
+	double cost[WAYS_NONE + 1];
 	unsigned len = 0;
 
 	for (uint32_t k = w->l.first[sw]; k < w->l.first[sw + 1]; k++) {
 		uint32_t v = w->l.to[k];
-		uint64_t c = w->cost[v] + w->load[k];
+		double c = w->cost[v] + cost_of(w, k);
 		unsigned i;
 
 		if (w->hops[v] != hops || (w->apart[v] && v != w->home))
