@@ -510,7 +510,7 @@ options_help(const struct cli *c, FILE *out)
 	fprintf(out, "usage: weft [OPTIONS] COMMAND ...\n\n"
 		     "Commands (weft COMMAND --help tells more):\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(out, "  %-14s  %s\n", k->name, k->help);
+		fprintf(out, "  %-18s  %s\n", k->name, k->help);
 	fprintf(out, "\nOptions:\n");
 	help_options(globals, out);
 	fprintf(out, "\nThe socket is --socket, else $" FRAME_SOCKET_ENV

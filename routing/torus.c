@@ -229,7 +229,7 @@ say(const struct torus *t, struct engine_output *out)
 	len = snprintf(out->note, sizeof(out->note), "%s", grid_text(text, t->shape));
 	if (missing)
 		len += snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-				", %u switches missing", missing);
+				", switches missing: %u", missing);
 	if (t->broken)
 		snprintf(out->note + len, sizeof(out->note) - (size_t)len,
 			 ", switches on rings that are cut: %u, pairs that take detours: %u", cut,

@@ -37,7 +37,7 @@ deps:
 	@tests/deps.sh
 
 demo: deps
-	@$(submake) programs
+	@$(submake) -s programs
 	@BUILD=$(BUILD) tests/demo.sh
 
 bench_programs := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))

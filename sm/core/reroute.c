@@ -93,7 +93,7 @@ reroute_done(struct subnet *s)
 
 	if (!is_real(s))
 		return;
-	snprintf(r->text, sizeof(r->text), "engine %s runs: %u entries in %u blocks were changed",
+	snprintf(r->text, sizeof(r->text), "engine %s runs: %u entries in %u blocks were written",
 		 s->plan->engine_running, s->push.entries, s->push.blocks);
 	if (is_drain(&r->c))
 		drains_save(s, saved, s);
