@@ -291,6 +291,7 @@ settled(struct subnet *s, struct device *d)
 		push_read_settled(d);
 		break;
 	case PUSH_READ_LANES:
+		push_read_lanes_settled(s, d);
 		break;
 	case PUSH_LANES:
 		push_lanes_settled(s, d);
@@ -614,6 +615,10 @@ start_device(struct subnet *s, struct device *d)
 		if (!push_read_start(s, d))
 			return;
 		break;
+	case PUSH_READ_LANES:
+		if (!push_read_lanes_start(d))
+			return;
+		break;
 	case PUSH_OWN_PORT:
 		if (d != s->topo.own)
 			return;
@@ -842,6 +847,13 @@ push_start_reading(struct subnet *s)
 {
 	push_reset(s);
 	push_step_start(s, PUSH_READ_TABLES);
+}
+
+void
+push_start_reading_lanes(struct subnet *s)
+{
+	push_reset(s);
+	push_step_start(s, PUSH_READ_LANES);
 }
 
 void

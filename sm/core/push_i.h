@@ -62,6 +62,10 @@ push_lanes_settled(struct subnet *s, struct device *d);
 bool
 push_lanes_failed(struct subnet *s);
 bool
+push_read_lanes_start(struct device *d);
+void
+push_read_lanes_settled(struct subnet *s, struct device *d);
+bool
 push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r);
 
 /* The next slice of a walk over all devices, from push.at on; true: that was the last. */

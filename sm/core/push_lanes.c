@@ -365,21 +365,12 @@ push_needs_lanes(struct subnet *s)
 	return false;
 }
 
-void
-push_start_reading_lanes(struct subnet *s)
+bool
+push_read_lanes_start(struct device *d)
 {
-	plan_unref(s->push.plan);
-	memset(&s->push, 0, sizeof(s->push));
-	s->push.step = PUSH_READ_LANES;
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-
-		d->push_failed = false;
-		d->lanes_next = 0;
-		d->lanes_pending = can_be_read(d);
-		if (d->lanes_pending)
-			transact_ready(s->transact, &d->agent.target);
-	}
+	d->lanes_next = 0;
+	d->lanes_pending = can_be_read(d);
+	return d->lanes_pending;
 }
 
 bool
@@ -394,6 +385,16 @@ push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request
 	r->attr_mod = d->lanes_next % n << 8 | d->lanes_next / n;
 	d->lanes_next++;
 	return true;
+}
+
+/* What was read is gathered for the worker device by device, not of all at once. */
+void
+push_read_lanes_settled(struct subnet *s, struct device *d)
+{
+	if (!d->lanes_pending || d->inflight || find_unknown(s, d, &d->lanes_next))
+		return;
+	d->lanes_pending = false;
+	lanes_of_device(&s->topo.tables, d);
 }
 
 /* ---- Answers ---- */

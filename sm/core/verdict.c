@@ -120,8 +120,6 @@ look_at_lanes(struct subnet *s, const struct plan_job *job)
 	s->lanes_looked = true;
 	subnet_set_stage(s, SUBNET_PUSH);
 	push_start_reading_lanes(s);
-	if (transact_is_idle(s->transact))
-		push_idle(s);
 	return true;
 }
 
