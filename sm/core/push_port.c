@@ -278,5 +278,6 @@ push_forget_stubborn(struct subnet *s)
 
 		for (unsigned n = 0; n <= d->info.num_ports; n++)
 			d->ports[n].stubborn = 0;
+		d->lanes_refused = d->lanes_plain = false;
 	}
 }

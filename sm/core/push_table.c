@@ -250,6 +250,7 @@ push_doubt_tables(struct subnet *s)
 		if (d->info.node_type != NODE_SWITCH || d->silent)
 			continue;
 		d->lft_trusted = false;
+		d->lanes_refused = d->lanes_plain = false;
 		if (s->plan && s->plan->sls)
 			tables_forget_device(&s->topo.tables, d);
 	}

@@ -308,6 +308,7 @@ tables_forget(struct tables *t, struct live_port *p)
 void
 tables_forget_device(struct tables *t, struct device *d)
 {
+	d->lanes_refused = d->lanes_plain = false;
 	for (unsigned n = 0; n <= d->info.num_ports; n++)
 		tables_forget_port(t, &d->ports[n]);
 }

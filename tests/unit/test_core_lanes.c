@@ -246,15 +246,30 @@ on_answer(void *arg, int error, const char *text, const struct change_report *re
 }
 
 static void
-reroute(struct bed_sm *sm, const char *engine, bool dry_run, struct outcome *o)
+ask(struct bed_sm *sm, const struct change *c, struct outcome *o)
 {
-	const struct change c = { .engine = engine, .dry_run = dry_run };
 	struct error e = { 0 };
 
 	memset(o, 0, sizeof(*o));
-	assert_int_equal(subnet_change(sm->s, &c, on_answer, o, &e), 0);
+	assert_int_equal(subnet_change(sm->s, c, on_answer, o, &e), 0);
 	loop_run_until(sm->bed->loop, loop_now(sm->bed->loop) + BOUND, &o->done);
 	assert_true(o->done);
+}
+
+static void
+reroute(struct bed_sm *sm, const char *engine, bool dry_run, struct outcome *o)
+{
+	const struct change c = { .engine = engine, .dry_run = dry_run };
+
+	ask(sm, &c, o);
+}
+
+static void
+reroute_fully(struct bed_sm *sm, struct outcome *o)
+{
+	const struct change c = { .full = true };
+
+	ask(sm, &c, o);
 }
 
 /* Another engine: all ways between switches are taken away before maps change, and foretold. */
@@ -327,6 +342,7 @@ refused_sets(void **state)
 	struct watch w;
 	struct bed_sm *sm = make("torus 5 5 1", torus_or_updn, NULL, &w);
 	uint32_t node = bed_next(sm->bed, IBNET_SWITCH, 7);
+	struct outcome o;
 
 	(void)state;
 	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, MAD_STATUS_BAD_FIELD);
@@ -340,6 +356,13 @@ refused_sets(void **state)
 	assert_non_null(strstr(sm->s->plan->reason, sm->bed->net->nodes[node].desc));
 	assert_non_null(strstr(sm->s->plan->reason, "does not take it"));
 	check_good(sm, &w, judge_lanes(sm).lanes);
+	/* When it is asked to look at everything again, it tries again. */
+	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, 0);
+	reroute_fully(sm, &o);
+	assert_int_equal(o.error, 0);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_string_equal(sm->s->plan->engine_running, "torus");
+	check_good(sm, &w, 2);
 	finish(sm, &w);
 }
 
