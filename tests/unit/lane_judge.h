@@ -84,6 +84,8 @@ judge_walk(struct lane_graph *g, struct judged *j, uint32_t at, unsigned in, uin
 
 		if (!out)
 			return at == end;
+		if (out > model_ibnet(g->m)->nodes[at].nports)
+			return false;
 		vl = model_sl2vl(g->m, at, in, out, sl);
 		if (vl >= JUDGE_LANES || !judge_next(g, at, out, &to, &in))
 			return false;
