@@ -120,15 +120,19 @@ take_rows(struct check *c)
 			   c->note.len ? "; " : "", strange);
 }
 
-/* With SL to VL tables a loop may still be one that no pair's SL closes: that is said. */
+/* Without SL to VL tables a loop may be one that lanes open, and with them one that no pair's SL
+ * closes: that is said. */
 static void
 note_lanes(struct check *c)
 {
-	if (!c->guessed || !c->report.credit_loops)
+	if ((c->lanes && !c->guessed) || !c->report.credit_loops)
 		return;
 	if (c->note.len)
 		buf_str(&c->note, "; ");
-	if (c->dump.paths)
+	if (!c->lanes)
+		buf_str(&c->note, "all packets are taken to share one lane, for there are no SL to "
+			"VL tables (smpquery sl2vl)");
+	else if (c->dump.paths)
 		buf_printf(&c->note, "%" PRIu64 " pairs of a switch and a LID are taken to use "
 			   "every service level, for path records of them are missing", c->guessed);
 	else

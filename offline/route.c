@@ -158,6 +158,21 @@ put_fabric(struct json *j, const struct route *r)
 	jw_uint(j, "lids", count_lids(r->plan->lids));
 }
 
+/* What the engine says; and that a file of forwarding tables alone is not what was proved. */
+static void
+put_note(struct json *j, const struct route *r)
+{
+	const struct plan *p = r->plan;
+	struct buf b = { 0 };
+
+	buf_str(&b, p->note);
+	if (!r->verdict && r->o->lfts && p->lanes && p->lanes->lanes > 1)
+		buf_printf(&b, "%sproved with service levels and %u lanes, which %s does not hold",
+			   b.len ? "; " : "", p->lanes->lanes, r->o->lfts);
+	jw_str(j, "note", b.len ? b.data : "");
+	buf_free(&b);
+}
+
 static void
 put_routing(struct json *j, const struct route *r)
 {
@@ -167,7 +182,7 @@ put_routing(struct json *j, const struct route *r)
 	       r->conf->subnets[0].routing.engines[0]);
 	jw_str(j, "engine", p->engine_running);
 	jw_str(j, "reason", r->verdict ? r->why.text : p->reason);
-	jw_str(j, "note", p->note);
+	put_note(j, r);
 	jw_real(j, "route_ms", (double)p->route_us / 1000);
 	jw_real(j, "check_ms", (double)p->check_us / 1000);
 	jw_real(j, "took_ms", (double)p->check_us / 1000);

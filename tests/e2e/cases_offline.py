@@ -228,6 +228,25 @@ def test_offline_route():
             need(words[0] in err and err.count("\n") == 1, err)
 
 
+def test_offline_lanes_not_saved():
+    """A file of forwarding tables has no lanes: who saves tables that need some is told, and so is
+    who has them proved without."""
+    with tempfile.TemporaryDirectory(prefix="weft-dump-") as tmp:
+        net = fabrics.fabric("torus-5-5-1", tmp)
+        for engine, lanes in (("torus", True), ("updn", False)):
+            folder = os.path.join(tmp, engine)
+            os.mkdir(folder)
+            shutil.copy(net, folder)
+            out = os.path.join(folder, "tables")
+            r = report("route", net, "--engine", engine)
+            need(r["ok"] and "does not hold" not in r["note"], "nothing is saved: %s" % r)
+            r = report("route", net, "--engine", engine, "--lfts", out)
+            need((out + " does not hold" in r["note"]) == lanes, "%s: %s" % (engine, r["note"]))
+            r = report("check", "--dump", folder, status=1 if lanes else 0)
+            need(r["ok"] != lanes and (r["credit_loops"] > 0) == lanes, "%s: %s" % (engine, r))
+            need(("no SL to VL tables" in r["note"]) == lanes, "%s: %s" % (engine, r["note"]))
+
+
 def test_offline_recorded_routes():
     """Every recorded fabric is routed, and the tables that are written prove as they were."""
     for name in ("ddr_single_24port_oldformat", "edr_2tier_4leaf_2spine_par6",
