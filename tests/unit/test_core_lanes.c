@@ -313,6 +313,29 @@ another_engine(void **state)
 	finish(sm, &w);
 }
 
+/* What hosts were told is known after a restart, too, and after the next. */
+static void
+told_before(void **state)
+{
+	struct watch w;
+	struct bed_sm *sm = make("torus 5 5 1", updn_only, NULL, &w);
+
+	(void)state;
+	up(sm, &w);
+	sm->conf.routing.engines = torus;
+	for (unsigned i = 0; i < 2; i++) {
+		bed_stop(sm);
+		bed_forget(sm);
+		up(sm, &w);
+		check_good(sm, &w, 2);
+		assert_int_equal(sm->s->plan->sls->stale, 1);
+		assert_false(sm->s->plan->sls->stale_proved);
+		/* Only the first time other maps were there. */
+		assert_int_equal(bed_event(sm, EVENT_ROUTED, "drop packets") != NULL, i == 0);
+	}
+	finish(sm, &w);
+}
+
 /* A map that does not get through: no row goes out that is proved with it; it is tried again. */
 static void
 lost_sets(void **state)
@@ -542,6 +565,7 @@ main(void)
 		cmocka_unit_test(cable),
 		cmocka_unit_test(restart),
 		cmocka_unit_test(another_engine),
+		cmocka_unit_test(told_before),
 		cmocka_unit_test(lost_sets),
 		cmocka_unit_test(refused_sets),
 		cmocka_unit_test(silent_switch),
