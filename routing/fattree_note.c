@@ -95,7 +95,8 @@ fattree_describe(struct fattree *ft, const struct ranks *r, char *note, size_t s
 		   ft->numbers->nleaves, ft->numbers->nhosts);
 	if (ft->no_tree)
 		buf_str(&b, "; no tree, as most of them hang above others: balanced by load, and "
-			"entries stay as they were where they can");
+			"entries stay as they were where they can; an engine for the shape, as "
+			"auto finds it, may load links less");
 	describe_lost(&b, ft);
 	describe_apart(&b, ft);
 	if (!ft->roots[0])
