@@ -259,10 +259,11 @@ uint32_t
 plan_row_differs(const struct plan_row *a, const struct plan_row *b, uint32_t block)
 {
 	uint32_t x = plan_row_blocks(a), y = plan_row_blocks(b), n = least(x, y);
+	uint32_t from = block, most = x + y - n;
 	bool shares = plan_row_whole(a) == plan_row_whole(b);
 
 	if (a == b)
-		return block < n ? n : block;
+		return from < n ? n : from;
 	for (; block < n; block++) {
 		if (shares)
 			block = least(next_own(a, block), next_own(b, block));
@@ -270,8 +271,10 @@ plan_row_differs(const struct plan_row *a, const struct plan_row *b, uint32_t bl
 					LFT_BLOCK_LEN) != 0)
 			return block;
 	}
-	/* Never less than it was asked from: whoever goes on from there is to come to an end. */
-	return block < x || block < y || block > x + y - n ? block : x + y - n;
+	/* Both have no more blocks from here on. Never less than it was asked from: whoever goes on
+	 * from there is to come to an end. */
+	block = from < n ? n : from;
+	return block < most ? block : from < most ? most : from;
 }
 
 bool
