@@ -61,6 +61,7 @@ def osmtest(lab, flow, *options, seconds=60, host=CLIENT):
 def test_osmtest_tables():
     """QoS tables of 208 nodes."""
     with serving("ft3-8") as (lab, _):
+        osmtest(lab, "c")
         osmtest(lab, "q")
 
 
