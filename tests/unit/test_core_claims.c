@@ -151,6 +151,9 @@ test_impossible(void **state)
 		for (size_t w = 0; w < sizeof(who) / sizeof(who[0]); w++) {
 			char what[100];
 
+			/* Swept again and again: two of them take their time. */
+			if (lies[l].lie.new_guid && w % 4)
+				continue;
 			snprintf(what, sizeof(what), "node %u says %s", who[w], lies[l].what);
 			one_liar(who[w], &lies[l].lie, what);
 		}
