@@ -129,11 +129,13 @@ count_above(const struct spreading *w, uint32_t group, uint32_t at, uint32_t lid
 {
 	const struct fattree *ft = w->ft;
 	uint32_t to = ft->t->groups[group].to, reach, first, n = 0;
-	const struct fattree_spill *s = ft->spill[to];
+	const struct fattree_spill *s;
 	uint8_t out;
 
-	if (!s || ft->s.rank[to] >= ft->s.rank[w->v])
+	/* Those of one rank are filled side by side: not even to be looked at. */
+	if (ft->s.rank[to] >= ft->s.rank[w->v] || !ft->spill[to])
 		return 0;
+	s = ft->spill[to];
 	reach = reach_of(ft, to);
 	first = at + 1 > reach ? at + 1 - reach : 0;
 	out = plan_row_port(ft->rows[to], lid);
@@ -183,7 +185,6 @@ pick(struct spreading *w, uint32_t at, uint32_t lid, uint32_t q)
 	add(w, (struct fattree_spilt){ (uint16_t)at, out, w->rare });
 	return out;
 }
-
 
 /* Entries of all LIDs of one home; true if any changed. */
 static bool
