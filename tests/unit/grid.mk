@@ -2,6 +2,7 @@ unit_tests += test_grid
 test_grid_libs := routing fabric sim text wire base
 test_grid_extra := -lcmocka
 unit_tests += test_torus
+tsan_tests += test_torus test_dragonfly
 test_torus_libs := qos routing fabric sim text wire base
 test_torus_extra := -lcmocka
 unit_tests += test_dragonfly
