@@ -605,3 +605,28 @@ bed_becomes_good(struct bed_sm *sm, monotime bound)
 	}
 	return true;
 }
+
+/* ---- Notices by hand ---- */
+
+void
+bed_count_repress(void *arg, const struct model_mad *mad)
+{
+	struct smp smp;
+
+	if (!smp_decode(&smp, mad->mad, MAD_SIZE) && smp.h.method == MAD_TRAP_REPRESS)
+		++*(unsigned *)arg;
+}
+
+void
+bed_notice(struct bed_sm *sm, struct model_client *c, uint64_t tid, const struct notice *n)
+{
+	struct model_mad mad = { .lid = model_portinfo(sm->bed->m, sm->node, sm->port)->lid };
+	struct smp s = {
+		.h = { .base_version = 1, .class_version = 1, .mgmt_class = MAD_CLASS_SUBN_LID,
+		       .method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = tid },
+	};
+
+	notice_encode(n, s.data);
+	smp_encode(&s, mad.mad);
+	model_send(c, &mad);
+}

@@ -120,6 +120,12 @@ bed_check(struct bed_sm *sm);
 /* The same looked at every 100 ms until it holds, at most so long. */
 bool
 bed_becomes_good(struct bed_sm *sm, monotime bound);
+/* A client sends the subnet manager a trap; what it gets back, counted as an unsigned in `arg` if
+ * it is a TrapRepress. */
+void
+bed_notice(struct bed_sm *sm, struct model_client *c, uint64_t tid, const struct notice *n);
+void
+bed_count_repress(void *arg, const struct model_mad *mad);
 /* Whether good cables join a node to the subnet manager's now. */
 bool
 bed_healthy(const struct bed_sm *sm, uint32_t node);

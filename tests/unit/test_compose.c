@@ -12,6 +12,7 @@
 #include "tests/unit/route_help.h"
 
 #define RING 5u		/* switches, port 1 clockwise, port 2 back, host on port 3 */
+#define HOST_VL_CAP 2	/* two lanes */
 #define DATE (RING - 1)	/* the cable from here to switch 0 is the date line */
 
 struct ring {
@@ -61,6 +62,7 @@ ring_fabric(uint8_t vl_cap)
 {
 	struct fabric_builder *b = fabric_builder_new();
 	struct fabric_port p = { .state = PORT_ACTIVE, .rate_mbps = 100000, .vl_cap = vl_cap };
+	struct fabric_port host = { .guid = 1, .state = PORT_ACTIVE, .vl_cap = HOST_VL_CAP };
 	static const char *const names[RING] = { "A", "B", "C", "D", "E" };
 	uint32_t sw[RING];
 
@@ -71,7 +73,7 @@ ring_fabric(uint8_t vl_cap)
 	}
 	for (unsigned i = 0; i < RING; i++) {
 		fabric_add_link(b, sw[i], 1, sw[(i + 1) % RING], 2);
-		help_host(b, 0x100 + 0x10 * i, "h", sw[i], 3);
+		fabric_add_port(b, help_host(b, 0x100 + 0x10 * i, "h", sw[i], 3), 1, &host);
 	}
 	return fabric_build(b, 1);
 }
@@ -207,6 +209,8 @@ test_levels(void **state)
 		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[level], 2 * level);
 		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[15 - level], 2 * level + 1);
 		assert_int_equal(plan_sls_host_map(s, 4).vl[level], level == 2 ? 3 : 2 * level);
+		/* The link to a host runs no more lanes than the host. */
+		assert_int_equal(plan_sls_map(s, 1, 1, 3)->vl[level], level ? 1 : 0);
 	}
 	plan_sls_unref(s);
 	ring_close(&r);

@@ -441,29 +441,6 @@ test_other_port(void **state)
  * Notices.
  */
 static void
-count_repress(void *arg, const struct model_mad *mad)
-{
-	struct smp smp;
-
-	if (!smp_decode(&smp, mad->mad, MAD_SIZE) && smp.h.method == MAD_TRAP_REPRESS)
-		++*(unsigned *)arg;
-}
-
-static void
-send_notice(struct bed_sm *sm, struct model_client *c, uint64_t tid, const struct notice *n)
-{
-	struct model_mad mad = { .lid = model_portinfo(sm->bed->m, sm->node, sm->port)->lid };
-	struct smp s = {
-		.h = { .base_version = 1, .class_version = 1, .mgmt_class = MAD_CLASS_SUBN_LID,
-		       .method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = tid },
-	};
-
-	notice_encode(n, s.data);
-	smp_encode(&s, mad.mad);
-	model_send(c, &mad);
-}
-
-static void
 test_notices(void **state)
 {
 	static const uint16_t traps[] = { 64, 128, 129, 130, 131, 144, 145, 256, 257, 0xffff };
@@ -472,7 +449,7 @@ test_notices(void **state)
 	struct bed_sm *sm = bed_up("ft3 4", 1);
 	struct bed *b = sm->bed;
 	unsigned sent = 0, repressed = 0;
-	struct model_client_events ev = { .receive = count_repress, .arg = &repressed };
+	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
 	struct model_client *c;
 
 	(void)state;
@@ -490,7 +467,7 @@ test_notices(void **state)
 				n.details[0] = n.details[2] = (uint8_t)(lids[l] >> 8);
 				n.details[1] = n.details[3] = (uint8_t)lids[l];
 				n.details[4] = ports[p];
-				send_notice(sm, c, ++sent, &n);
+				bed_notice(sm, c, ++sent, &n);
 				bed_wait(b, USEC(100));
 			}
 	assert_true(bed_quiet(sm, SEC(5)));
@@ -501,7 +478,7 @@ test_notices(void **state)
 	assert_true(bed_quiet(sm, SEC(5)));
 	/* The LID of nobody: somebody's link changed, so each switch is asked. */
 	model_count_reset(b->m);
-	send_notice(sm, c, ++sent, &(struct notice){ .generic = true, .trap = 128,
+	bed_notice(sm, c, ++sent, &(struct notice){ .generic = true, .trap = 128,
 		    .details = { 3, 0xe7 } });
 	bed_wait(b, MSEC(1));
 	assert_true(bed_quiet(sm, SEC(5)));

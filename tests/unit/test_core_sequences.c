@@ -79,22 +79,6 @@ step_fault(struct tree_fault *t, uint64_t *seed)
 	}
 }
 
-static struct plan *
-route(struct tree_fault *t, const struct plan_lids *lids, const struct plan *previous)
-{
-	static const char *const names[] = { "fattree", NULL };
-	struct chain_options o = { .engines = names, .engine = { .threads = 1 } };
-	struct fabric *f = fault_fabric(t);
-	struct plan *p = plan_new(f);
-	struct error e = { 0 };
-
-	p->lids = fault_lids(t, lids, f);
-	if (engine_chain(p, NULL, previous, &o, &e))
-		fail_msg("%s", e.text);
-	fabric_unref(f);
-	return p;
-}
-
 static void
 assert_proved(const struct plan *p)
 {
@@ -139,7 +123,8 @@ judge_change(const struct plan *old, struct plan *new, struct count *c)
 static struct plan *
 step(struct tree_fault *t, const struct plan_lids *lids, struct plan *old, struct count *c)
 {
-	struct plan *new = route(t, lids, old), *cold = route(t, lids, NULL);
+	struct plan *new = fault_route(t, lids, old, 1, false);
+	struct plan *cold = fault_route(t, lids, NULL, 1, false);
 
 	assert_proved(new);
 	assert_same(new, cold);
@@ -164,8 +149,8 @@ run_sequence(unsigned number, struct count *c)
 	assert_non_null(f);
 	lids = help_lids(f, 0);
 	fault_init(&t, f);
-	whole = route(&t, lids, NULL);
-	p = route(&t, lids, whole);
+	whole = fault_route(&t, lids, NULL, 1, false);
+	p = fault_route(&t, lids, whole, 1, false);
 	for (unsigned i = 0; i < 5; i++) {
 		step_fault(&t, &seed);
 		p = step(&t, lids, p, c);

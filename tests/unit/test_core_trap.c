@@ -373,29 +373,6 @@ wrong_keys(void **state)
 
 /* ---- By hand ---- */
 
-static void
-send_notice(struct bed_sm *sm, struct model_client *c, uint64_t tid, const struct notice *n)
-{
-	struct model_mad mad = { .lid = model_portinfo(sm->bed->m, sm->node, sm->port)->lid };
-	struct smp s = {
-		.h = { .base_version = 1, .class_version = 1, .mgmt_class = MAD_CLASS_SUBN_LID,
-		       .method = MAD_TRAP, .attr_id = ATTR_NOTICE, .tid = tid },
-	};
-
-	notice_encode(n, s.data);
-	smp_encode(&s, mad.mad);
-	model_send(c, &mad);
-}
-
-static void
-count_repress(void *arg, const struct model_mad *mad)
-{
-	struct smp smp;
-
-	if (!smp_decode(&smp, mad->mad, MAD_SIZE) && smp.h.method == MAD_TRAP_REPRESS)
-		++*(unsigned *)arg;
-}
-
 /* The same notice of a sender whose TrapRepress was lost is one notice; and a wrong M_Key. */
 static void
 repeated(void **state)
@@ -403,7 +380,7 @@ repeated(void **state)
 	struct tap *t;
 	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
 	unsigned repressed = 0;
-	struct model_client_events ev = { .receive = count_repress, .arg = &repressed };
+	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
 	uint32_t host = bed_node(sm->bed, "H1_0_0");
 	struct model_client *c = model_attach(sm->bed->m, host, 1, &ev);
 	uint16_t lid = model_portinfo(sm->bed->m, host, 1)->lid;
@@ -414,7 +391,7 @@ repeated(void **state)
 	n.details[6] = MAD_SET;
 	n.details[9] = 0x15;
 	for (unsigned i = 0; i < 30; i++) {
-		send_notice(sm, c, 77, &n);
+		bed_notice(sm, c, 77, &n);
 		bed_wait(sm->bed, MSEC(100));
 	}
 	assert_int_equal(repressed, 30);
@@ -435,7 +412,7 @@ storm(void **state)
 	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
 	struct bed *b = sm->bed;
 	unsigned repressed = 0, sent = 0;
-	struct model_client_events ev = { .receive = count_repress, .arg = &repressed };
+	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
 	uint32_t host = bed_node(b, "H1_0_0"), leaf = bed_node(b, "L2_0");
 	struct model_client *c = model_attach(b->m, host, 1, &ev);
 	uint16_t lid = model_portinfo(b->m, host, 1)->lid;
@@ -447,7 +424,7 @@ storm(void **state)
 
 		n.details[0] = (uint8_t)(i % 4 ? lid >> 8 : i);
 		n.details[1] = (uint8_t)(i % 4 ? lid : i);
-		send_notice(sm, c, ++sent, &n);
+		bed_notice(sm, c, ++sent, &n);
 		if (i == 4000)
 			model_link_set(b->m, leaf, port_to(b, "L2_0", "A2_0"), false);
 		bed_wait(b, USEC(200));

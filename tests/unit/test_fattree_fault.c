@@ -24,24 +24,6 @@ draw(uint64_t *seed, uint32_t below)
 	return (uint32_t)(*seed >> 11) % below;
 }
 
-static struct plan *
-route(struct tree_fault *t, const struct plan_lids *lids, const struct plan *previous, bool full)
-{
-	static const char *const names[] = { "fattree", NULL };
-	struct chain_options o = {
-		.engines = names, .engine = { .threads = 2, .full = full },
-	};
-	struct fabric *f = fault_fabric(t);
-	struct plan *p = plan_new(f);
-	struct error e = { 0 };
-
-	p->lids = fault_lids(t, lids, f);
-	if (engine_chain(p, NULL, previous, &o, &e))
-		fail_msg("%s", e.text);
-	fabric_unref(f);
-	return p;
-}
-
 static bool
 is_full(const struct plan *p)
 {
@@ -80,7 +62,7 @@ static void
 assert_anew(struct tree_fault *t, const struct plan_lids *lids, const struct plan *p,
 	    const char *recipe, unsigned step)
 {
-	struct plan *anew = route(t, lids, NULL, is_full(p));
+	struct plan *anew = fault_route(t, lids, NULL, 2, is_full(p));
 
 	if (is_no_tree(p)) {
 		plan_unref(anew);
@@ -143,12 +125,12 @@ test_sequences(void **state)
 		struct tree_fault t;
 
 		fault_init(&t, f);
-		whole = last = route(&t, lids, NULL, false);
+		whole = last = fault_route(&t, lids, NULL, 2, false);
 		for (unsigned step = 0; step < 20; step++) {
 			struct plan *p;
 
 			step_fault(&t, &seed);
-			p = route(&t, lids, last, false);
+			p = fault_route(&t, lids, last, 2, false);
 			assert_anew(&t, lids, p, recipe, step);
 			if (last != whole)
 				plan_unref(last);
@@ -157,7 +139,7 @@ test_sequences(void **state)
 		memset(t.out, 0, f->nports * sizeof(*t.out));
 		memset(t.off, 0, f->nnodes * sizeof(*t.off));
 		if (last != whole) {
-			struct plan *p = route(&t, lids, last, false);
+			struct plan *p = fault_route(&t, lids, last, 2, false);
 
 			assert_true(is_no_tree(p) || count_moved(whole, p) == 0);
 			plan_unref(p);
@@ -200,13 +182,13 @@ test_cables(void **state)
 		uint32_t few = 0;
 
 		fault_init(&t, f);
-		last = route(&t, lids, NULL, false);
+		last = fault_route(&t, lids, NULL, 2, false);
 		for (unsigned step = 0; step < 60; step++) {
 			uint32_t port = draw_cable(f, &seed);
 			struct plan *p;
 
 			fault_cable(&t, port, !t.out[port] && step % 4 < 2);
-			p = route(&t, lids, last, false);
+			p = fault_route(&t, lids, last, 2, false);
 			assert_anew(&t, lids, p, recipes[i], step);
 			few += count_new_rows(last, p) < f->nswitches;
 			plan_unref(last);
@@ -248,12 +230,12 @@ test_blocks(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	last = whole = route(&t, lids, NULL, false);
+	last = whole = fault_route(&t, lids, NULL, 2, false);
 	for (unsigned step = 0; step < 4; step++) {
 		struct plan *p;
 
 		fault_cable(&t, draw_cable(f, &seed), true);
-		p = route(&t, lids, last, false);
+		p = fault_route(&t, lids, last, 2, false);
 		for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 			uint32_t changed, copied;
 
@@ -285,13 +267,13 @@ test_rates(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	whole = last = route(&t, lids, NULL, false);
+	whole = last = fault_route(&t, lids, NULL, 2, false);
 	for (unsigned step = 0; step < 30; step++) {
 		uint32_t port = draw_cable(f, &seed), rate = step % 3 ? 25000 : 6250;
 		struct plan *p;
 
 		f->ports[port].rate_mbps = f->ports[f->ports[port].peer].rate_mbps = rate;
-		p = route(&t, lids, last, false);
+		p = fault_route(&t, lids, last, 2, false);
 		assert_anew(&t, lids, p, "ft3 6", step);
 		if (last != whole)
 			plan_unref(last);
@@ -300,7 +282,7 @@ test_rates(void **state)
 	for (uint32_t i = 0; i < f->nports; i++)
 		f->ports[i].rate_mbps = whole->fabric->ports[i].rate_mbps;
 	for (unsigned again = 0; again < 2; again++) {
-		struct plan *p = route(&t, lids, last, false);
+		struct plan *p = fault_route(&t, lids, last, 2, false);
 
 		assert_int_equal(count_moved(whole, p), 0);
 		plan_unref(last);
@@ -344,10 +326,10 @@ test_one_cable(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	whole = route(&t, lids, NULL, false);
+	whole = fault_route(&t, lids, NULL, 2, false);
 	port = find_leaf_cable(whole);
 	fault_cable(&t, port, true);
-	p = route(&t, lids, whole, false);
+	p = fault_route(&t, lids, whole, 2, false);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		for (uint32_t lid = 1; lid <= lids->top; lid++)
 			moved += lids->dest[lid].port != FABRIC_NONE && lids->dest[lid].out &&
@@ -357,7 +339,7 @@ test_one_cable(void **state)
 	 * at that of the same column under the leaf on top, by which roots go now. */
 	assert_int_equal(moved, 31 + 31 + 4 * 4 + 4 + 4);
 	fault_cable(&t, port, false);
-	back = route(&t, lids, p, false);
+	back = fault_route(&t, lids, p, 2, false);
 	assert_int_equal(count_moved(whole, back), 0);
 	plan_unref(whole);
 	plan_unref(p);
@@ -449,7 +431,7 @@ test_top(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	whole = route(&t, lids, NULL, false);
+	whole = fault_route(&t, lids, NULL, 2, false);
 	for (leaf = 0; whole->ranks[leaf]; leaf++)
 		;
 	above = neighbour(whole, leaf, true);
@@ -464,11 +446,11 @@ test_top(void **state)
 		struct plan *p, *back;
 
 		lose(&t, cases[i][0], cases[i][1]);
-		p = route(&t, lids, whole, false);
+		p = fault_route(&t, lids, whole, 2, false);
 		assert_int_equal(count_needless(whole, p, &t), 0);
 		assert_anew(&t, lids, p, "ft3 8", i);
 		lose(&t, leaf, leaf);
-		back = route(&t, lids, p, false);
+		back = fault_route(&t, lids, p, 2, false);
 		assert_int_equal(count_moved(whole, back), 0);
 		plan_unref(p);
 		plan_unref(back);
@@ -529,7 +511,7 @@ test_shifts(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	whole = route(&t, lids, NULL, false);
+	whole = fault_route(&t, lids, NULL, 2, false);
 	assert_int_equal(worst_shift(whole), 1);
 	leaf = f->nodes[f->ports[find_leaf_cable(whole)].node].sw;
 	above = neighbour(whole, leaf, false);
@@ -541,11 +523,11 @@ test_shifts(void **state)
 
 		memset(t.out, 0, f->nports * sizeof(*t.out));
 		lose_above(&t, whole, leaf, cases[i].leaf);
-		p = route(&t, lids, whole, false);
+		p = fault_route(&t, lids, whole, 2, false);
 		assert_int_equal(worst_shift(p), cases[i].leaf ? 2 : 1);
 		lose_above(&t, whole, above, cases[i].above);
 		lose_above(&t, whole, beside, cases[i].beside);
-		again = route(&t, lids, p, false);
+		again = fault_route(&t, lids, p, 2, false);
 		assert_int_equal(worst_shift(again), 2);
 		assert_anew(&t, lids, again, "ft3 12", (unsigned)i);
 		plan_unref(p);
@@ -570,16 +552,16 @@ test_full(void **state)
 
 	(void)state;
 	fault_init(&t, f);
-	whole = route(&t, lids, NULL, true);
+	whole = fault_route(&t, lids, NULL, 2, true);
 	lost = draw_cable(f, &seed);
 	fault_cable(&t, lost, true);
-	p[0] = route(&t, lids, whole, false);
-	p[1] = route(&t, lids, p[0], true);
-	p[2] = route(&t, lids, p[1], false);
+	p[0] = fault_route(&t, lids, whole, 2, false);
+	p[1] = fault_route(&t, lids, p[0], 2, true);
+	p[2] = fault_route(&t, lids, p[1], 2, false);
 	fault_cable(&t, lost, false);
-	p[3] = route(&t, lids, p[2], false);
+	p[3] = fault_route(&t, lids, p[2], 2, false);
 	fault_cable(&t, lost, true);
-	p[4] = route(&t, lids, p[3], false);
+	p[4] = fault_route(&t, lids, p[3], 2, false);
 	assert_false(is_full(whole) || is_full(p[0]) || is_full(p[3]) || is_full(p[4]));
 	assert_true(is_full(p[1]) && is_full(p[2]));
 	assert_int_equal(count_moved(p[1], p[2]), 0);

@@ -2,6 +2,7 @@
 #ifndef TESTS_TREE_FAULT_H
 #define TESTS_TREE_FAULT_H
 
+#include "routing/engine.h"
 #include "tests/unit/route_help.h"
 
 /*
@@ -110,6 +111,28 @@ fault_lids(const struct tree_fault *t, const struct plan_lids *whole, const stru
 	}
 	plan_lids_index(l, f);
 	return l;
+}
+
+/* What engine fattree makes of the tree as it is, proved. */
+static inline struct plan *
+fault_route(struct tree_fault *t, const struct plan_lids *lids, const struct plan *previous,
+	    unsigned threads, bool full)
+{
+	static const char *const names[] = { "fattree", NULL };
+	struct chain_options o = {
+		.engines = names, .engine = { .threads = threads, .full = full },
+	};
+	struct fabric *f = fault_fabric(t);
+	struct plan *p = plan_new(f);
+	struct error e = { 0 };
+
+	p->lids = fault_lids(t, lids, f);
+	if (engine_chain(p, NULL, previous, &o, &e)) {
+		fprintf(stderr, "%s\n", e.text);
+		abort();
+	}
+	fabric_unref(f);
+	return p;
 }
 
 #endif
