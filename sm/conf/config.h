@@ -9,6 +9,7 @@
 #include "sm/base/clock.h"
 #include "sm/base/error.h"
 #include "sm/base/log.h"
+#include "sm/conf/policy.h"
 
 /*
  * The typed configuration. One region owns all of it; immutable once loaded. Every option is one
@@ -22,6 +23,7 @@ enum config_stage {
 	STAGE_DISCOVER,
 	STAGE_LIDS,
 	STAGE_ROUTING,
+	STAGE_PARTITIONS,	/* P_Keys of ports, and what follows from them */
 	STAGE_PUSH,
 	STAGE_LIVE,		/* read where it is used: nothing to run again */
 	STAGE_NONE,		/* nothing changed */
@@ -107,6 +109,8 @@ struct config {
 	unsigned threads;		/* for routing and proof; 0: one per core */
 	struct config_subnet *subnets;
 	unsigned nsubnets;		/* >= 1 */
+	struct config_partitions partitions;	/* of all subnets; none: as `len` 0 */
+	struct config_qos qos;		/* likewise */
 };
 
 /*

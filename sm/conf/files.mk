@@ -6,5 +6,5 @@ conf_src := \
 	sm/conf/print.c \
 	sm/conf/schema.c \
 	sm/conf/select.c
-conf_public := sm/conf/config.h
+conf_public := sm/conf/config.h sm/conf/policy.h
 conf_pkgs := yaml-0.1 libpcre2-8

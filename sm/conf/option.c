@@ -526,6 +526,7 @@ option_stage(enum config_stage stage)
 		[STAGE_DISCOVER] = "discover",
 		[STAGE_LIDS] = "lids",
 		[STAGE_ROUTING] = "routing",
+		[STAGE_PARTITIONS] = "partitions",
 		[STAGE_PUSH] = "push",
 		[STAGE_LIVE] = "live",
 		[STAGE_NONE] = "none",

@@ -195,6 +195,8 @@ stage_sentence(enum config_stage stage)
 		return "A change assigns LIDs again.";
 	case STAGE_ROUTING:
 		return "A change routes the subnet again.";
+	case STAGE_PARTITIONS:
+		return "A change compiles the partitions again.";
 	case STAGE_PUSH:
 		return "A change is written to the devices that differ.";
 	case STAGE_LIVE:

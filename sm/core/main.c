@@ -282,6 +282,7 @@ report_change(void *arg, const char *option, const char *old_value, const char *
 		[STAGE_DISCOVER] = "the subnet is discovered again",
 		[STAGE_LIDS] = "LIDs are assigned again: those of hosts may change",
 		[STAGE_ROUTING] = "the subnet is routed again",
+		[STAGE_PARTITIONS] = "partitions are compiled again",
 		[STAGE_PUSH] = "written to the devices that differ",
 		[STAGE_LIVE] = "at once",
 	};
