@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * What a configuration says of partitions and of quality of service. It is of all subnets, but where
- * an entry names those that it is for. Part of struct config: one region owns it, and it never
- * changes.
+ * What a configuration says of partitions and of quality of service. It is of all subnets, but
+ * where an entry names those that it is for. Part of struct config: one region owns it, and it
+ * never changes.
  *
  * Selections ("members", "source", ...) are lists of texts, NULL-terminated, each of which is
  *	all | all-hosts | all-switches | all-routers | self (the port of the subnet manager)
@@ -54,9 +54,9 @@ struct config_members {
 /* A multicast group that is there from the start. */
 struct config_group {
 	const char *mgid;		/* as text; NULL in `ipoib` */
-	unsigned mtu;			/* code of MCMemberRecord: 1 (256) .. 5 (4096); 4 */
+	unsigned mtu;			/* code: 1 (256) .. 5 (4096); 4 */
 	unsigned rate;			/* code; 3 (10Gb) */
-	unsigned *scopes;		/* `ipoib`: 1..15, each makes a group; [2] */
+	unsigned *scopes;		/* `ipoib`: 1..15, each a group; [2] */
 	unsigned nscopes;
 	unsigned sl;			/* CONFIG_SL_FREE: that of the partition's level, or 0 */
 	unsigned qkey;			/* 0x0b1b for IPoIB */
@@ -66,20 +66,20 @@ struct config_group {
 
 /* `partitions`. */
 struct config_partition {
-	const char *name;		/* any text of 1..63 bytes without "/", ":" and controls */
+	const char *name;		/* 1..63 bytes without "/", ":" and controls */
 	unsigned pkey;			/* 1..0x7fff without the membership bit; 0: one is chosen */
 	const char **subnets;		/* names; NULL: all */
 	struct config_members *members;
 	unsigned nmembers;
 	const char **except;		/* selections: never members of it, whoever says so */
-	struct config_group *ipoib;	/* nipoib = 1: IPoIB broadcast groups; MTU and so on of them */
+	struct config_group *ipoib;	/* nipoib = 1: its IPoIB broadcast groups */
 	unsigned nipoib;
 	struct config_group *groups;	/* further multicast groups */
 	unsigned ngroups;
 	const char *level;		/* QoS level of its traffic; NULL: by rules */
 	unsigned sl;			/* CONFIG_SL_FREE: by level */
 	enum config_enforce enforce;	/* ENFORCE_BOTH */
-	bool trust_names;		/* a node is a member by the name that it has just now */
+	bool trust_names;		/* a node is a member by the name it has now */
 };
 
 enum config_priority {
@@ -90,8 +90,8 @@ enum config_priority {
 /* `qos.levels`. The first is that of all traffic that no rule names. */
 struct config_level {
 	const char *name;		/* as a subnet's */
-	unsigned weight;		/* share of a link among levels of its priority, 1..255: 64-byte
-					 * units in the VL arbitration table; 32 */
+	unsigned weight;		/* share among levels of its priority, in 64 bytes:
+					 * 1..255; 32 */
 	enum config_priority priority;	/* table that it is in */
 	unsigned sl;			/* its SL, of class 0 of the engine; CONFIG_SL_FREE: chosen */
 	unsigned vl;			/* its first lane; CONFIG_VL_FREE: chosen. Levels may share */
@@ -124,7 +124,7 @@ struct config_rule {
 
 /* VL arbitration of one kind of link, where the levels' weights are not what is wanted. */
 struct config_arbitration {
-	const char *ports;		/* all, hosts (their own ports), port0 (of switches), switches
+	const char *ports;		/* all, hosts (their own ports), port0, switches
 					 * (ports of switches), routers */
 	const char *high;		/* "VL:WEIGHT, ..." in order; NULL: by the levels */
 	const char *low;		/* likewise */
@@ -136,7 +136,7 @@ struct config_congestion {
 	bool enabled;			/* false */
 	uint64_t key;			/* CC_Key; 0: none */
 	unsigned threshold;		/* switches: 0 (never marks) .. 15 (soonest); 15 */
-	unsigned packet_size;		/* switches: smaller packets are not marked, in 64 bytes */
+	unsigned packet_size;		/* switches: smaller ones are not marked; 64 bytes */
 	unsigned marking_rate;		/* switches: mean number of packets between marks */
 	bool credit_starvation;		/* switches: mark for want of credits too */
 	unsigned *levels_off;		/* SLs that are not controlled */
@@ -155,9 +155,11 @@ struct config_qos {
 	unsigned nrules;
 	struct config_arbitration *arbitration;
 	unsigned narbitration;
-	unsigned high_limit;		/* VLHighLimit where arbitration says nothing: 4 KB units; 255 */
-	bool merge;			/* levels share lanes and SLs where there are too few, last ones
-					 * first, with a warning; false: that is refused */
+	unsigned high_limit;		/* VLHighLimit where arbitration is silent: 4 KB
+					 * units; 255 */
+	bool merge;			/* levels share lanes and SLs where there are too
+					 * few, last ones first, with a warning; false:
+					 * that is refused */
 	struct config_congestion congestion;
 };
 
