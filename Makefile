@@ -12,10 +12,10 @@ V ?=
 
 # One files.mk a folder: <name>_src (sources), <name>_public (headers others may include),
 # <name>_pkgs (pkg-config packages), and for programs <prog>_libs (folders linked, lowest last).
-libs := base wire conf store text fabric port sa core ctl routing qos sim offline
+libs := base wire conf store text fabric port sa core ctl routing partitions qos sim offline
 include sm/base/files.mk sm/wire/files.mk sm/conf/files.mk sm/store/files.mk sm/text/files.mk
 include sm/fabric/files.mk sm/port/files.mk sm/sa/files.mk sm/core/files.mk sm/ctl/files.mk
-include routing/files.mk qos/files.mk offline/files.mk cli/files.mk sim/files.mk sim/preload/files.mk
+include routing/files.mk partitions/files.mk qos/files.mk offline/files.mk cli/files.mk sim/files.mk sim/preload/files.mk
 include tests/files.mk
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \

@@ -100,6 +100,8 @@ add_node(struct snapshot *sn, const struct device *d, const struct name_map *nam
 		.device_id = d->info.device_id,
 		.lft_cap = d->sw.linear_fdb_cap,
 		.mft_cap = d->sw.multicast_fdb_cap,
+		.pkey_cap = d->info.partition_cap,
+		.enforce_cap = is_switch ? d->sw.partition_enforcement_cap : 0,
 		.type = d->info.node_type,
 		.nports = d->info.num_ports,
 		.hops = d->hops,

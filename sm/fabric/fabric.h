@@ -43,6 +43,8 @@ struct fabric_node {
 	uint16_t device_id;
 	uint16_t lft_cap;	/* switch: LinearFDBCap, LIDs */
 	uint16_t mft_cap;	/* switch: MulticastFDBCap */
+	uint16_t pkey_cap;	/* NodeInfo.PartitionCap: P_Keys of an end port */
+	uint16_t enforce_cap;	/* switch: PartitionEnforcementCap, P_Keys of an outer port */
 	uint8_t type;		/* enum node_type */
 	uint8_t nports;		/* physical ports, without port 0 */
 	uint8_t hops;		/* directed-route distance from the subnet manager's node */

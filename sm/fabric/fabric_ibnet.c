@@ -10,6 +10,7 @@
 #define TEXT_MTU 5		/* code: 4096 bytes */
 #define TEXT_VLS 4		/* code: VL 0-7 */
 #define TEXT_LFT_CAP 49152	/* all unicast LIDs */
+#define TEXT_PKEYS 128		/* what adapters and switches commonly have room for */
 #define TEXT_MFT_CAP 16384
 
 static uint32_t
@@ -52,6 +53,8 @@ text_node(struct fabric_builder *b, const struct ibnet *net, uint32_t index)
 		.vendor_id = n->vendor_id, .device_id = n->device_id, .type = n->type,
 		.nports = n->nports,
 		.lft_cap = n->type == IBNET_SWITCH ? TEXT_LFT_CAP : 0,
+		.pkey_cap = TEXT_PKEYS,
+		.enforce_cap = n->type == IBNET_SWITCH ? TEXT_PKEYS : 0,
 		.mft_cap = n->type == IBNET_SWITCH ? TEXT_MFT_CAP : 0,
 		.flags = n->enhanced_port0 ? FABRIC_NODE_ENHANCED_PORT0 : 0,
 	});

@@ -3,10 +3,11 @@ fabric_src := \
 	sm/fabric/fabric.c \
 	sm/fabric/fabric_ibnet.c \
 	sm/fabric/path.c \
+	sm/fabric/pkeys.c \
 	sm/fabric/plan.c \
 	sm/fabric/plan_row.c \
 	sm/fabric/plan_text.c \
 	sm/fabric/sls.c
-fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h plan.h plan_row.h plan_text.h \
+fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h pkeys.h plan.h plan_row.h plan_text.h \
 	sls.h status.h)
 fabric_pkgs :=

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "partitions/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sm/base/map.h"
+#include "sm/base/mem.h"
+
+/*
+ * Partitions of the file first, then those of commands, each put together by itself; then P_Keys
+ * for those that have none; then in order of P_Keys.
+ *
+ * Members of one partition are collected in the order in which they were said, each with its place,
+ * sorted by GUID, and of one GUID the last entry of the file counts, or else that of the command.
+ */
+
+/* ---- References ---- */
+
+static void
+partition_unref(struct partition *p)
+{
+	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	selected_free(&p->except);
+	mem_free(p->members);
+	mem_free(p);
+}
+
+struct policy *
+policy_ref(struct policy *p)
+{
+	if (p)
+		__atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
+	return p;
+}
+
+void
+policy_unref(struct policy *p)
+{
+	if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (uint32_t i = 0; i < p->len; i++)
+		partition_unref(p->list[i]);
+	mem_free(p->list);
+	mem_free(p);
+}
+
+/* ---- Members ---- */
+
+struct entry {
+	struct part_member m;
+	uint32_t place;		/* the later one counts */
+};
+
+struct entries {
+	struct entry *list;	/* owned */
+	uint32_t len;
+	uint32_t size;		/* that there is room for */
+};
+
+static void
+entries_add(struct entries *e, const struct part_member *m)
+{
+	if (e->len == e->size) {
+		e->size = e->size ? 2 * e->size : 16;
+		e->list = mem_realloc(e->list, e->size, sizeof(*e->list));
+	}
+	e->list[e->len] = (struct entry){ .m = *m, .place = e->len };
+	e->len++;
+}
+
+/* By GUID; what the file says behind what a command does, and later things behind earlier ones. */
+static int
+compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->m.guid != y->m.guid)
+		return x->m.guid > y->m.guid ? 1 : -1;
+	if (x->m.origin != y->m.origin)
+		return x->m.origin < y->m.origin ? 1 : -1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static void
+entries_settle(struct entries *e, struct partition *p)
+{
+	if (e->len)
+		qsort(e->list, e->len, sizeof(*e->list), compare_entries);
+	p->members = mem_array(e->len + 1u, sizeof(*p->members));
+	for (uint32_t i = 0; i < e->len; i++)
+		if (i + 1 == e->len || e->list[i].m.guid != e->list[i + 1].m.guid)
+			p->members[p->nmembers++] = e->list[i].m;
+	mem_free(e->list);
+}
+
+static void
+take_kinds(struct partition *p, unsigned kinds, const struct config_members *m)
+{
+	static const unsigned bits[PART_KINDS] = {
+		[PART_HOSTS] = SELECTED_HOSTS, [PART_SWITCHES] = SELECTED_SWITCHES,
+		[PART_ROUTERS] = SELECTED_ROUTERS, [PART_SELF] = SELECTED_SELF,
+	};
+
+	for (unsigned k = 0; k < PART_KINDS; k++)
+		if (kinds & bits[k])
+			p->kind[k] = (struct part_kind){
+				.on = true, .membership = (uint8_t)m->membership,
+				.index0 = m->index0,
+			};
+}
+
+/* "all" says less than the name of a kind, wherever it stands. */
+static int
+take_members(struct partition *p, struct selecting *s, struct entries *entries, bool all,
+	     struct error *e)
+{
+	for (unsigned i = 0; i < p->conf->nmembers; i++) {
+		const struct config_members *m = &p->conf->members[i];
+		struct selected some;
+		int rc = selected_of(s, m->nodes, &some, e);
+
+		if (rc)
+			return rc;
+		if (all == ((some.kinds & SELECTED_ALL) == SELECTED_ALL))
+			take_kinds(p, some.kinds, m);
+		for (uint32_t g = 0; !all && g < some.len; g++)
+			entries_add(entries, &(struct part_member){
+				.guid = some.guids[g], .membership = (uint8_t)m->membership,
+				.origin = PART_FILE, .index0 = m->index0 });
+		selected_free(&some);
+	}
+	return 0;
+}
+
+static bool
+is_applied(const struct policy_input *in, const char *name)
+{
+	return in->apply && (!*in->apply || !strcmp(in->apply, name));
+}
+
+static int
+from_file(struct partition *p, const struct policy_input *in, struct entries *entries,
+	  struct error *e)
+{
+	struct selecting s = {
+		.fabric = in->fabric, .groups = &in->conf->partitions, .owner = p->name,
+		.pins = in->pins,
+		.names = p->conf->trust_names ? NAMES_TRUSTED :
+			is_applied(in, p->name) ? NAMES_APPLIED : NAMES_PINNED,
+	};
+	struct selecting again;
+	int rc;
+
+	p->origin = PART_FILE;
+	p->pkey = (uint16_t)p->conf->pkey;
+	p->enforce = (uint8_t)p->conf->enforce;
+	again = s;
+	again.names = s.names == NAMES_TRUSTED ? NAMES_TRUSTED : NAMES_PINNED;
+	rc = take_members(p, &s, entries, true, e);
+	if (!rc)
+		rc = take_members(p, &again, entries, false, e);
+	if (!rc)
+		rc = selected_of(&again, p->conf->except, &p->except, e);
+	p->others = again.others;
+	snprintf(p->first_other, sizeof(p->first_other), "%s", again.first);
+	return rc;
+}
+
+/* ---- The list ---- */
+
+static struct partition *
+add(struct policy *policy, const char *name)
+{
+	struct partition *p = mem_zalloc(sizeof(*p));
+
+	p->refs = 1;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	policy->list = mem_realloc(policy->list, policy->len + 1u, sizeof(*policy->list));
+	policy->list[policy->len++] = p;
+	return p;
+}
+
+static bool
+is_for(const struct config_partition *c, const char *subnet)
+{
+	for (unsigned i = 0; c->subnets && c->subnets[i]; i++)
+		if (!strcmp(c->subnets[i], subnet))
+			return true;
+	return !c->subnets;
+}
+
+static const struct part_row *
+row_of(const struct policy_input *in, const char *name)
+{
+	for (uint32_t i = 0; i < in->nrows; i++)
+		if (!strcmp(in->rows[i].name, name))
+			return &in->rows[i];
+	return NULL;
+}
+
+static int
+take_row(struct partition *p, const struct part_row *r, struct entries *entries, struct error *e)
+{
+	if (!r)
+		return 0;
+	p->origin |= PART_COMMAND;
+	for (uint32_t i = 0; i < r->nmembers; i++)
+		entries_add(entries, &r->members[i]);
+	if (r->pkey && p->pkey && r->pkey != p->pkey)
+		return error_set(e, ERR_EXISTS, "partition %s has the P_Key 0x%04x by the "
+				 "configuration, and 0x%04x by a command: give one of them another "
+				 "name", p->name, p->pkey, r->pkey);
+	if (r->pkey)
+		p->pkey = r->pkey;
+	return 0;
+}
+
+static int
+make(struct policy *policy, const struct policy_input *in, const char *name,
+     const struct config_partition *conf, const struct part_row *row, struct error *e)
+{
+	struct partition *p = add(policy, name);
+	struct entries entries = { 0 };
+	int rc = 0;
+
+	p->conf = conf;
+	if (conf)
+		rc = from_file(p, in, &entries, e);
+	if (!rc)
+		rc = take_row(p, row, &entries, e);
+	entries_settle(&entries, p);
+	if (!rc && !conf && !p->pkey)
+		rc = error_set(e, ERR_NOT_FOUND, "partition %s was given members by a command and "
+			       "is not in the configuration any more: put it back, or remove it by "
+			       "weft partition remove", name);
+	return rc;
+}
+
+static int
+make_all(struct policy *policy, const struct policy_input *in, struct error *e)
+{
+	const struct config_partitions *conf = &in->conf->partitions;
+	int rc = 0;
+
+	for (unsigned i = 0; i < conf->len && !rc; i++)
+		if (is_for(&conf->list[i], in->subnet))
+			rc = make(policy, in, conf->list[i].name, &conf->list[i],
+				  row_of(in, conf->list[i].name), e);
+	for (uint32_t i = 0; i < in->nrows && !rc; i++)
+		if (!policy_by_name(policy, in->rows[i].name))
+			rc = make(policy, in, in->rows[i].name, NULL, &in->rows[i], e);
+	return rc;
+}
+
+/* ---- P_Keys ---- */
+
+static int
+clash(const struct partition *a, const struct partition *b, struct error *e)
+{
+	return error_set(e, ERR_EXISTS, "partitions %s and %s have one P_Key, 0x%04x", b->name,
+			 a->name, a->pkey);
+}
+
+/* Those without one get the least that is free. */
+static int
+number(struct policy *policy, struct error *e)
+{
+	struct partition **by = mem_array(PART_MAX + 1u, sizeof(*by));
+	uint32_t next = 1;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < policy->len && !rc; i++) {
+		struct partition *p = policy->list[i];
+
+		if (p->pkey && by[p->pkey])
+			rc = clash(p, by[p->pkey], e);
+		else if (p->pkey)
+			by[p->pkey] = p;
+	}
+	for (uint32_t i = 0; i < policy->len && !rc; i++) {
+		if (policy->list[i]->pkey)
+			continue;
+		while (next < PKEY_DEFAULT && by[next])
+			next++;
+		if (next == PKEY_DEFAULT)
+			rc = error_set(e, ERR_FULL, "no P_Key is left for partition %s",
+				       policy->list[i]->name);
+		policy->list[i]->pkey = (uint16_t)next;
+		by[next] = policy->list[i];
+	}
+	mem_free(by);
+	return rc;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	const struct partition *x = *(const struct partition *const *)a;
+	const struct partition *y = *(const struct partition *const *)b;
+
+	return (int)x->pkey - (int)y->pkey;
+}
+
+/* Nobody says anything of the default partition: all ports are limited members. */
+static void
+add_default(struct policy *policy)
+{
+	struct partition *p = add(policy, "default");
+
+	p->pkey = PKEY_DEFAULT;
+	p->members = mem_array(1, sizeof(*p->members));
+}
+
+bool
+policy_wanted(const struct policy_input *in)
+{
+	bool wanted = in->nrows > 0;
+
+	for (unsigned i = 0; i < in->conf->partitions.len; i++)
+		wanted |= is_for(&in->conf->partitions.list[i], in->subnet);
+	return wanted;
+}
+
+int
+policy_new(const struct policy_input *in, struct policy **out, struct error *e)
+{
+	struct policy *policy = mem_zalloc(sizeof(*policy));
+	int rc;
+
+	policy->refs = 1;
+	rc = make_all(policy, in, e);
+	if (!rc)
+		rc = number(policy, e);
+	if (rc) {
+		policy_unref(policy);
+		return rc;
+	}
+	qsort(policy->list, policy->len, sizeof(struct partition *), compare);
+	if (!policy_by_pkey(policy, PKEY_DEFAULT))
+		add_default(policy);	/* which sorts last */
+	*out = policy;
+	return 0;
+}
+
+/* ---- Finding ---- */
+
+const struct partition *
+policy_by_name(const struct policy *p, const char *name)
+{
+	for (uint32_t i = 0; i < p->len; i++)
+		if (!strcmp(p->list[i]->name, name))
+			return p->list[i];
+	return NULL;
+}
+
+const struct partition *
+policy_by_pkey(const struct policy *p, uint16_t pkey)
+{
+	struct partition key = { .pkey = pkey & PKEY_DEFAULT }, *k = &key;
+	struct partition *const *found = p->len ?
+		bsearch(&k, p->list, p->len, sizeof(struct partition *), compare) : NULL;
+
+	return found ? *found : NULL;
+}
+
+static int
+compare_member(const void *key, const void *member)
+{
+	uint64_t a = *(const uint64_t *)key, b = ((const struct part_member *)member)->guid;
+
+	return (a > b) - (a < b);
+}
+
+const struct part_member *
+partition_member(const struct partition *p, uint64_t guid)
+{
+	return p->nmembers ? bsearch(&guid, p->members, p->nmembers, sizeof(*p->members),
+				     compare_member) : NULL;
+}

@@ -1,0 +1,3 @@
+unit_tests += test_partitions
+test_partitions_libs := partitions routing fabric conf sim text wire base
+test_partitions_extra := -lcmocka
