@@ -45,7 +45,7 @@ struct config_node_group {
 struct config_members {
 	const char **nodes;		/* selections */
 	enum config_membership membership;
-	bool index0;			/* the key is at index 0 of these ports, not the default's */
+	bool index0;			/* the key is at index 0, not the default's */
 };
 
 #define CONFIG_SL_FREE 255u		/* no SL is said */
@@ -93,8 +93,8 @@ struct config_level {
 	unsigned weight;		/* share among levels of its priority, in 64 bytes:
 					 * 1..255; 32 */
 	enum config_priority priority;	/* table that it is in */
-	unsigned sl;			/* its SL, of class 0 of the engine; CONFIG_SL_FREE: chosen */
-	unsigned vl;			/* its first lane; CONFIG_VL_FREE: chosen. Levels may share */
+	unsigned sl;			/* its SL, of the engine's class 0; CONFIG_SL_FREE */
+	unsigned vl;			/* its first lane, levels may share; CONFIG_VL_FREE */
 	unsigned rate;			/* most that paths are told, code; 0: any */
 	unsigned mtu;			/* likewise; 0: any */
 	unsigned packet_life;		/* lifetime code told, 1..63; 0: `subnet_timeout` */
