@@ -27,11 +27,10 @@ slot(const struct tables *t, uint32_t sw, unsigned in, unsigned out)
 }
 
 static uint8_t
-lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t from, uint8_t class)
+lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	const struct sl2vl_row *row = *slot(l->state, sw, in, out);
 
-	(void)from;
 	if (!row)	/* only where a packet would turn back */
 		return 0;
 	return row->vl[class] == DROPPED ? PLAN_LANE_DROP : row->vl[class];

@@ -145,27 +145,18 @@ wants_more(const struct composer *c, uint32_t sw, unsigned in, unsigned out, str
 	char text[FABRIC_NAME_SIZE];
 
 	return error_set(e, ERR_REFUSED, "at %s engine %s wants packets from port %u to port %u "
-			 "on lanes that depend on the lane they came by, or that are not among its "
-			 "%u: tables of switches cannot say that",
+			 "on lanes that are not among its %u",
 			 fabric_node_text(text, c->f, c->f->switches[sw], FABRIC_NAME_LEN),
 			 c->in->engine, in, out, c->sls->lanes);
 }
 
-/* The engine's lane of a class there, by whichever lane a packet came. */
-static int
+/* The engine's lane of a class there. */
+static uint8_t
 engine_lane(const struct composer *c, uint32_t sw, unsigned in, unsigned out, unsigned class)
 {
 	const struct plan_lanes *l = c->in->lanes;
-	uint8_t lane;
 
-	if (!l || !l->lane)
-		return 0;
-	lane = l->lane(l, sw, (uint8_t)in, (uint8_t)out, 0, (uint8_t)class);
-	for (unsigned from = 1; from < lanes_of(l); from++)
-		if (l->lane(l, sw, (uint8_t)in, (uint8_t)out, (uint8_t)from, (uint8_t)class) !=
-		    lane)
-			return -1;
-	return lane;
+	return l && l->lane ? l->lane(l, sw, (uint8_t)in, (uint8_t)out, (uint8_t)class) : 0;
 }
 
 static int
@@ -176,13 +167,13 @@ make_map(const struct composer *c, uint32_t sw, unsigned in, unsigned out, struc
 
 	memset(m->vl, SLS_DROP, sizeof(m->vl));
 	for (unsigned class = 0; class < s->classes; class++) {
-		int lane = engine_lane(c, sw, in, out, class);
+		uint8_t lane = engine_lane(c, sw, in, out, class);
 
-		if (lane < 0 || (lane >= s->lanes && lane != PLAN_LANE_DROP))
+		if (lane >= s->lanes && lane != PLAN_LANE_DROP)
 			return wants_more(c, sw, in, out, e);
 		for (unsigned level = 0; level < s->levels && lane != PLAN_LANE_DROP; level++)
 			m->vl[s->sl[level * s->classes + class]] =
-				(uint8_t)(level * s->lanes + (unsigned)lane);
+				(uint8_t)(level * s->lanes + lane);
 	}
 	for (unsigned sl = 0; s->classes == 1 && sl < SLS_LEN; sl++)
 		if (s->slot[sl] == SLS_FREE)

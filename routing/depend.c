@@ -96,10 +96,10 @@ depend_single(const struct checker *c, struct scratch *s, uint32_t first)
 }
 
 static uint8_t
-lane_of(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane, uint8_t class)
+lane_of(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	const struct plan_lanes *l = c->in->lanes;
-	uint8_t v = l->lane ? l->lane(l, sw, in, out, lane, class) : 0;
+	uint8_t v = l->lane ? l->lane(l, sw, in, out, class) : 0;
 
 	return v < c->channels.lanes || v == PLAN_LANE_DROP ? v : 0;
 }
@@ -137,7 +137,7 @@ follow_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t 
 
 			if (then == FABRIC_NONE)
 				continue;
-			to = lane_of(c, edge->to, edge->in, c->f->edges[then].out, lane, class);
+			to = lane_of(c, edge->to, edge->in, c->f->edges[then].out, class);
 			if (to != PLAN_LANE_DROP)
 				channels_add(&c->channels, e, lane, c->f->edges[then].out, to);
 			enter(c, s, &nwork, then, to, class);
@@ -159,7 +159,7 @@ start_lanes(const struct checker *c, struct scratch *s, size_t nwork, uint32_t s
 			   c->channels.edge_at[n->first_port + in] != FABRIC_NONE))
 			continue;
 		enter(c, s, &nwork, e,
-		      lane_of(c, sw, (uint8_t)in, c->channels.out[e], 0, class), class);
+		      lane_of(c, sw, (uint8_t)in, c->channels.out[e], class), class);
 	}
 	return nwork;
 }

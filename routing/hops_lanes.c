@@ -15,12 +15,11 @@ struct port_lanes {
 };
 
 static uint8_t
-lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t from, uint8_t class)
+lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	const struct port_lanes *p = l->state;
 	uint32_t hub = p->hub[sw];
 
-	(void)from;
 	(void)class;
 	return p->goes[hub + out] == HOPS_START ? 0 :
 	       (uint8_t)p->lane(p->lanes, p->came[hub + in], p->goes[hub + out]);

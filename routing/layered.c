@@ -29,13 +29,12 @@ path_class(const struct plan_lanes *l, uint32_t a, uint32_t b)
 
 /* The lane of a class is of the same number, on all links. */
 static uint8_t
-lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t from, uint8_t class)
+lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	(void)l;
 	(void)sw;
 	(void)in;
 	(void)out;
-	(void)from;
 	return class;
 }
 

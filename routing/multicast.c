@@ -87,7 +87,7 @@ lanes_of(const struct checker *c, uint32_t sw, uint8_t out, uint8_t class)
 
 		if (in == out || (in && c->f->ports[n->first_port + in].peer == FABRIC_NONE))
 			continue;
-		lane = l->lane ? l->lane(l, sw, (uint8_t)in, out, 0, class) : 0;
+		lane = l->lane ? l->lane(l, sw, (uint8_t)in, out, class) : 0;
 		if (lane < c->channels.lanes)
 			lanes |= 1u << lane;
 	}
@@ -95,12 +95,11 @@ lanes_of(const struct checker *c, uint32_t sw, uint8_t out, uint8_t class)
 }
 
 static uint8_t
-lane_onward(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t from,
-	    uint8_t class)
+lane_onward(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	const struct plan_lanes *l = c->in->lanes;
 
-	return c->channels.lanes > 1 && l->lane ? l->lane(l, sw, in, out, from, class) : 0;
+	return c->channels.lanes > 1 && l->lane ? l->lane(l, sw, in, out, class) : 0;
 }
 
 /* Packets that came over `e` by port `in` wait for port `out`. */
@@ -110,13 +109,11 @@ enter(const struct checker *c, uint32_t sw, uint32_t e, uint8_t in, uint8_t out,
 	uint32_t before = c->f->nodes[c->f->ports[c->f->ports[
 		fabric_switch_node(c->f, sw)->first_port + in].peer].node].sw;
 	uint32_t lanes = lanes_of(c, before, c->channels.out[e], class);
+	uint8_t to = lane_onward(c, sw, in, out, class);
 
-	for (unsigned from = 0; from < c->channels.lanes; from++) {
-		uint8_t to = lane_onward(c, sw, in, out, (uint8_t)from, class);
-
-		if (lanes >> from & 1 && to < c->channels.lanes)
+	for (unsigned from = 0; from < c->channels.lanes && to < c->channels.lanes; from++)
+		if (lanes >> from & 1)
 			channels_add(&c->channels, e, from, out, to);
-	}
 }
 
 void

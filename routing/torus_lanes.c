@@ -115,12 +115,11 @@ path_class(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw)
 }
 
 static uint8_t
-lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t from, uint8_t class)
+lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	const struct torus_rule *r = l->state;
 	const uint8_t *way = &r->way[r->hub[sw]];
 
-	(void)from;
 	if (way[out] == GRID_NO_WAY)
 		return 0;
 	/* A port's way leads out of it: what comes in by it moves the other way. */

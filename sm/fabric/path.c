@@ -12,7 +12,6 @@ struct walk {
 	struct plan_path *path;		/* hops so far */
 	const struct plan_dest *dst;	/* where the packet must arrive */
 	uint8_t class;			/* path class */
-	uint8_t lane;			/* lane of the link it came by */
 };
 
 static const struct plan_dest *
@@ -54,7 +53,7 @@ switch_hop(struct walk *w, uint32_t *port, struct error *e)
 	uint32_t node = f->ports[*port].node;
 	uint32_t sw = f->nodes[node].sw;
 	uint8_t in = f->ports[*port].number;
-	uint8_t out = plan_row_port(w->plan->rows[sw], w->path->dst_lid);
+	uint8_t out = plan_row_port(w->plan->rows[sw], w->path->dst_lid), lane = 0;
 	const struct fabric_port *exit;
 
 	if (out == LFT_NO_PORT)
@@ -70,10 +69,10 @@ switch_hop(struct walk *w, uint32_t *port, struct error *e)
 	if (!exit || exit->peer == FABRIC_NONE)
 		return no_path(w, e, node, "its table names a port without a link");
 	if (w->plan->lanes && w->plan->lanes->lane)
-		w->lane = w->plan->lanes->lane(w->plan->lanes, sw, in, out, w->lane, w->class);
-	if (w->lane == PLAN_LANE_DROP)
+		lane = w->plan->lanes->lane(w->plan->lanes, sw, in, out, w->class);
+	if (lane == PLAN_LANE_DROP)
 		return no_path(w, e, node, "its SL to VL table drops packets on the way there");
-	add_hop(w->path, node, in, out, w->lane);
+	add_hop(w->path, node, in, out, lane);
 	*port = exit->peer;
 	return 0;
 }

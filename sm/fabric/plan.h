@@ -47,9 +47,10 @@ struct plan_lanes {
 	/* class(a, b) = class(b, a), by switch index of the two ends. */
 	uint8_t (*path_class)(const struct plan_lanes *l, uint32_t src_sw, uint32_t dst_sw);
 	/* Lane on the link out of `out` at switch `sw` for a packet of `class` that came in by port
-	 * `in` (0: the switch itself) on lane `lane`; PLAN_LANE_DROP: it goes no further. */
+	 * `in` (0: the switch itself), by whichever lane: no table of a switch asks for that;
+	 * PLAN_LANE_DROP: it goes no further. */
 	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out,
-			uint8_t lane, uint8_t class);
+			uint8_t class);
 	void (*free)(struct plan_lanes *l);
 	void *state;			/* the engine's own */
 };

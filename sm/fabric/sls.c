@@ -127,13 +127,11 @@ view_classes(const struct plan_lanes *l, uint32_t src_sw, uint16_t dst_lid)
 }
 
 static uint8_t
-view_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
-	  uint8_t sl)
+view_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t sl)
 {
 	const struct view *v = l->state;
 	uint8_t vl = plan_sls_map(v->sls, sw, in, out)->vl[sl];
 
-	(void)lane;
 	return vl == SLS_DROP ? PLAN_LANE_DROP : vl;
 }
 

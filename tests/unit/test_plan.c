@@ -192,14 +192,13 @@ refused(const uint8_t r1[8], const uint8_t r2[8], uint16_t from, uint16_t to, co
 }
 
 static uint8_t
-drop_at_2(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t lane,
-	  uint8_t class)
+drop_at_2(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
 {
 	(void)l;
 	(void)sw;
 	(void)in;
 	(void)class;
-	return out == 2 ? PLAN_LANE_DROP : lane;
+	return out == 2 ? PLAN_LANE_DROP : 0;
 }
 
 static void
