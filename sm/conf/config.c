@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "sm/base/text.h"
+#include "sm/conf/check.h"
 #include "sm/conf/doc.h"
 #include "sm/conf/option.h"
 #include "sm/conf/schema.h"
@@ -13,24 +14,22 @@
  * A file into a configuration.
  *
  * The document becomes a tree (doc.c), the tree is walked along the schema (schema.c) and each
- * value is read by its row (option.c); what concerns several options is checked last. All of it
- * happens in one fresh region that becomes the configuration's, or is freed at the first error:
- * a caller that reloads keeps its old configuration untouched until the new one is whole.
+ * value is read by its row (option.c); what concerns several options is checked last (check.c). The
+ * tree goes away then; values are in a fresh region that becomes the configuration's, or is freed
+ * at the first error: a caller that reloads keeps its old configuration untouched until the new one
+ * is whole.
  *
  * A key that is not an option is an error: a misspelt one gets the nearest word, one that stands
- * in the wrong place is told where it belongs, and one that a later version knows is told so,
- * since to pass over a partition in silence would open the fabric.
+ * in the wrong place is told where it belongs, and one that a later version knows is told so.
  */
-#define FILE_MAX (1024u * 1024u)
-#define SUBNETS_MAX 64u
-#define LISTED_MAX 8u		/* so many possible words fit into a message */
+#define LISTED_MAX 10u		/* so many possible words fit into a message */
 
 /* One level of keys: the options that are its rows, and where their values go. */
 struct level {
 	const struct option *table;	/* rows */
 	const char *prefix;		/* of the names of rows that are meant: "" or "log." */
+	const char *entry;		/* what has these rows: "a subnet"; NULL: the whole file */
 	void *base;			/* the struct that the rows' offsets are in */
-	struct config *config;		/* the whole */
 };
 
 /* Keys of versions to come. */
@@ -40,10 +39,6 @@ static const struct later {
 	const char *allowed;		/* a value that means what this version does, or NULL */
 	const char *why;		/* one sentence */
 } laters[] = {
-	{ schema_root, "partitions", NULL,
-	  "this version programs only the default partition" },
-	{ schema_root, "qos", NULL,
-	  "this version programs no QoS: all traffic has one service level" },
 	{ schema_subnet, "routing.adaptive", "off",
 	  "this version routes statically; only off is possible" },
 };
@@ -81,6 +76,22 @@ list_words(const char *const *words, struct buf *out)
 		buf_printf(out, "%s%s", i ? i + 1 < n ? ", " : " or " : "; expected ", words[i]);
 }
 
+static bool
+has_rows(const struct option *table, const char *name)
+{
+	return schema_find(table, name) || schema_is_group(table, name);
+}
+
+/* The list at the top of the file whose entries have such an option, or NULL. */
+static const char *
+owner(const char *name)
+{
+	for (const struct option *o = schema_root; o->name; o++)
+		if (option_is_nested(o) && has_rows(o->fields, name))
+			return o->name;
+	return NULL;
+}
+
 static int
 unknown_key(const struct level *l, const struct doc *d, const char *name,
 	    const struct doc_node *key)
@@ -93,13 +104,11 @@ unknown_key(const struct level *l, const struct doc *d, const char *name,
 	buf_printf(&b, "unknown option %s", doc_describe(d, key));
 	if (*l->prefix)
 		buf_printf(&b, " in %.*s", (int)strlen(l->prefix) - 1, l->prefix);
-	else if (l->table == schema_subnet)
-		buf_str(&b, " in a subnet");
-	if (l->table == schema_root &&
-	    (schema_find(schema_subnet, name) || schema_is_group(schema_subnet, name)))
-		buf_str(&b, " here: it belongs to an entry of subnets");
-	else if (l->table == schema_subnet && !*l->prefix &&
-		 (schema_find(schema_root, name) || schema_is_group(schema_root, name)))
+	else if (l->entry)
+		buf_printf(&b, " in %s", l->entry);
+	if (!l->entry && owner(name))
+		buf_printf(&b, " here: it belongs to an entry of %s", owner(name));
+	else if (l->entry && !*l->prefix && has_rows(schema_root, name))
 		buf_str(&b, ": it belongs to the top of the file");
 	else if (near)
 		buf_printf(&b, "; did you mean \"%s\"?", near);
@@ -125,84 +134,93 @@ set_group(const struct level *l, const struct doc *d, const char *name,
 	return set_map(&inner, d, value);
 }
 
-static const struct doc_node *
-place(const struct doc_node *map, const char *key)
-{
-	const struct doc_node *n = doc_get(map, key);
-
-	return n ? n : map;
-}
-
-/* What one option says about another, within a subnet. */
 static int
-check_subnet(const struct config_subnet *s, const struct doc *d, const struct doc_node *map)
+check_required(const struct option *o, const struct doc *d, const struct doc_node *map)
 {
-	const struct doc_node *routing = place(map, "routing");
-
-	for (unsigned i = 0; s->routing.engines[i]; i++)
-		if (strcmp(s->routing.engines[i], "file") == 0 && !s->routing.file)
-			return doc_error(d, place(routing, "engines"), ERR_INVALID,
-					 "routing.engines: file needs routing.file, the tables");
-	if (s->m_key_protect && !s->m_key)
-		return doc_error(d, place(map, "m_key_protect"), ERR_INVALID,
-				 "m_key_protect: protects nothing without an m_key");
-	if (s->m_key_lease && SEC(s->m_key_lease) <= s->sweep_interval)
-		return doc_error(d, place(map, "m_key_lease"), ERR_INVALID,
-				 "m_key_lease: expected 0, or more than sweep_interval");
-	return 0;
-}
-
-/* Each subnet needs a name and a port of its own. */
-static int
-check_distinct(const struct config *c, unsigned n, const struct doc *d, const struct doc_node *map)
-{
-	const struct config_subnet *s = &c->subnets[n], *other = c->subnets;
-
-	for (; other < s; other++) {
-		if (strcmp(other->name, s->name) == 0)
-			return doc_error(d, place(map, "name"), ERR_EXISTS,
-					 "name: two subnets are called %s", s->name);
-		if (strcmp(other->port, "auto") == 0 || strcmp(s->port, "auto") == 0)
-			return doc_error(d, place(map, "port"), ERR_INVALID,
-					 "port: auto is for a single subnet; each of several needs "
-					 "a port of its own");
-		if (strcmp(other->port, s->port) == 0)
-			return doc_error(d, place(map, "port"), ERR_EXISTS,
-					 "port: %s is the port of subnet %s already", s->port,
-					 other->name);
-	}
+	for (const struct option *field = o->fields; field->name; field++)
+		if (field->required && !doc_get(map, field->name))
+			return doc_error(d, map, ERR_INVALID, "%s: %s needs %s", o->name, o->entry,
+					 field->name);
 	return 0;
 }
 
 static int
-set_subnets(const struct level *l, const struct doc *d, const struct doc_node *list)
+set_entry(const struct option *o, void *entry, const struct doc *d, const struct doc_node *map)
 {
-	struct config *c = l->config;
+	struct level inner = { o->fields, "", o->entry, entry };
+	int rc;
+
+	if (map->kind != DOC_MAP)
+		return doc_error(d, map, ERR_INVALID, "%s: expected a map of options, found %s",
+				 o->name, doc_describe(d, map));
+	rc = set_map(&inner, d, map);
+	return rc ? rc : check_required(o, d, map);
+}
+
+/* What is no list of maps, where that is short for a single map. */
+static bool
+is_short(const struct option *o, const struct doc_node *n)
+{
+	if (!o->shorthand || (n->kind == DOC_LIST && !n->len))
+		return false;
+	return n->kind == DOC_SCALAR ||
+		(n->kind == DOC_LIST && n->items->value->kind == DOC_SCALAR);
+}
+
+static int
+set_short(const struct level *l, const struct doc *d, const struct option *o,
+	  const struct doc_node *n)
+{
+	void *entry = region_alloc(d->keep, o->size);
+
+	option_set_initial(o->fields, entry, d);
+	option_set_entries(o, l->base, entry, 1);
+	return option_set(schema_find(o->fields, o->shorthand), entry, d, n);
+}
+
+static int
+set_entries(const struct level *l, const struct doc *d, const struct option *o,
+	    const struct doc_node *list)
+{
+	char *entries, *initial;
+	unsigned n = 0;
 	int rc = 0;
 
-	if (list->kind != DOC_LIST || !list->len)
-		return doc_error(d, list, ERR_INVALID, "subnets: expected a list of at least one "
-				 "map, found %s", doc_describe(d, list));
-	if (list->len > SUBNETS_MAX)
-		return doc_error(d, list, ERR_FULL, "subnets: expected at most %u", SUBNETS_MAX);
-	c->subnets = region_array(d->region, list->len, sizeof(*c->subnets));
-	c->nsubnets = 0;
-	for (const struct doc_item *i = list->items; i && !rc; i = i->next) {
-		struct config_subnet *s = &c->subnets[c->nsubnets];
-		struct level inner = { schema_subnet, "", s, c };
-
-		if (i->value->kind != DOC_MAP)
-			return doc_error(d, i->value, ERR_INVALID, "subnets: expected a map of "
-					 "options, found %s", doc_describe(d, i->value));
-		option_set_initial(schema_subnet, s, d->region);
-		rc = set_map(&inner, d, i->value);
-		if (!rc)
-			rc = check_subnet(s, d, i->value);
-		if (!rc)
-			rc = check_distinct(c, c->nsubnets, d, i->value);
-		c->nsubnets++;
+	if (list->kind != DOC_LIST || list->len < o->min)
+		return option_unexpected(o, d, list);
+	if (list->len > o->max)
+		return doc_error(d, list, ERR_FULL, "%s: expected at most %u", o->name,
+				 (unsigned)o->max);
+	initial = region_alloc(d->keep, o->size);
+	option_set_initial(o->fields, initial, d);
+	entries = region_array(d->keep, list->len, o->size);
+	for (const struct doc_item *i = list->items; i && !rc; i = i->next, n++) {
+		memcpy(entries + n * o->size, initial, o->size);
+		rc = set_entry(o, entries + n * o->size, d, i->value);
 	}
+	option_set_entries(o, l->base, entries, list->len);
 	return rc;
+}
+
+/* One map or none: true and false say only that. */
+static int
+set_one(const struct level *l, const struct doc *d, const struct option *o,
+	const struct doc_node *n)
+{
+	bool on = n->kind == DOC_MAP;
+	void *entry;
+
+	if (n->kind == DOC_LIST || (n->kind == DOC_SCALAR && !doc_is_null(n) &&
+				    !option_read_bool(n->text, &on)))
+		return option_unexpected(o, d, n);
+	if (!on) {
+		option_set_entries(o, l->base, NULL, 0);
+		return 0;
+	}
+	entry = region_alloc(d->keep, o->size);
+	option_set_initial(o->fields, entry, d);
+	option_set_entries(o, l->base, entry, 1);
+	return n->kind == DOC_MAP ? set_entry(o, entry, d, n) : 0;
 }
 
 static int
@@ -215,8 +233,11 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 
 	if (strchr(item->key->text, '.'))	/* groups are maps: log.level is no key */
 		return unknown_key(l, d, name, item->key);
-	if (o && o->type == OPTION_SUBNETS)
-		return set_subnets(l, d, item->value);
+	if (o && o->type == OPTION_MAP)
+		return set_one(l, d, o, item->value);
+	if (o && o->type == OPTION_LIST)
+		return is_short(o, item->value) ? set_short(l, d, o, item->value) :
+			set_entries(l, d, o, item->value);
 	if (o)
 		return option_set(o, l->base, d, item->value);
 	rc = check_later(l, d, name, item, &known);
@@ -240,7 +261,7 @@ set_map(const struct level *l, const struct doc *d, const struct doc_node *map)
 static int
 set_root(struct config *c, const struct doc *d)
 {
-	struct level l = { schema_root, "", c, c };
+	struct level l = { schema_root, "", NULL, c };
 
 	if (!d->root || doc_is_null(d->root))
 		return 0;
@@ -250,31 +271,33 @@ set_root(struct config *c, const struct doc *d)
 	return set_map(&l, d, d->root);
 }
 
+/* `d`: where to put it. */
 static struct config *
-defaults(void)
+defaults(const struct doc *d)
 {
-	struct region *r = region_new();
-	struct config *c = region_alloc(r, sizeof(*c));
+	struct config *c = region_alloc(d->keep, sizeof(*c));
 
-	c->region = r;
-	option_set_initial(schema_root, c, r);
-	c->subnets = region_array(r, 1, sizeof(*c->subnets));
+	c->region = d->keep;
+	option_set_initial(schema_root, c, d);
+	c->subnets = region_array(d->keep, 1, sizeof(*c->subnets));
 	c->nsubnets = 1;
-	option_set_initial(schema_subnet, c->subnets, r);
+	option_set_initial(schema_subnet, c->subnets, d);
 	return c;
 }
 
 struct config *
 config_parse(const char *text, size_t len, const char *name, struct error *e)
 {
-	struct config *c = defaults();
-	struct doc d = { .region = c->region, .name = name, .error = e };
+	struct doc d = { .region = region_new(), .keep = region_new(), .name = name, .error = e };
+	struct config *c = defaults(&d);
 
-	c->file = region_strdup(c->region, name);
-	if (doc_parse(&d, text, len) || set_root(c, &d)) {
+	if (name)
+		c->file = region_strdup(c->region, name);
+	if (doc_parse(&d, text, len) || set_root(c, &d) || check_config(c, &d)) {
 		config_free(c);
-		return NULL;
+		c = NULL;
 	}
+	region_free(d.region);
 	return c;
 }
 
@@ -295,6 +318,22 @@ warn_if_readable(const struct config *c)
 	}
 }
 
+/* What can be said, but this version does not act on. To pass over a partition in silence would
+ * open the fabric. */
+static int
+refuse_unbuilt(const struct config *c, struct error *e)
+{
+	const struct config_qos *q = &c->qos;
+
+	if (c->partitions.len || c->partitions.ngroups)
+		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions: this version programs "
+				 "only the default partition", c->file);
+	if (q->nlevels || q->nrules || q->narbitration || q->congestion.enabled)
+		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos: this version programs no QoS: "
+				 "all traffic has one service level", c->file);
+	return 0;
+}
+
 struct config *
 config_load(const char *path, struct error *e)
 {
@@ -303,12 +342,16 @@ config_load(const char *path, struct error *e)
 	size_t len;
 
 	if (!path)
-		return defaults();
-	text = doc_read_file(path, FILE_MAX, &len, e);
+		return config_parse("", 0, NULL, e);
+	text = doc_read_file(path, DOC_TEXT_MAX, &len, e);
 	if (!text)
 		return NULL;
 	c = config_parse(text, len, path, e);
 	mem_free(text);
+	if (c && refuse_unbuilt(c, e)) {
+		config_free(c);
+		c = NULL;
+	}
 	if (c)
 		warn_if_readable(c);
 	return c;

@@ -23,9 +23,8 @@
  * What we do not use is refused rather than ignored: tags, further documents, keys that are not
  * plain words.
  */
-#define TEXT_MAX (1024u * 1024u)
 #define DEPTH_MAX 16u
-#define NODES_MAX 100000u
+#define NODES_MAX 3000000u
 #define MAP_MAX 256u
 #define ANCHORS_MAX 256u
 #define SHOWN_MAX 48u		/* characters of a value that a message repeats */
@@ -387,8 +386,8 @@ doc_parse(struct doc *d, const char *text, size_t len)
 	int rc;
 
 	d->root = NULL;
-	if (len > TEXT_MAX)
-		return doc_error(d, NULL, ERR_FULL, "larger than %u bytes", TEXT_MAX);
+	if (len > DOC_TEXT_MAX)
+		return doc_error(d, NULL, ERR_FULL, "larger than %u bytes", DOC_TEXT_MAX);
 	if (!yaml_parser_initialize(&b.parser))
 		return doc_error(d, NULL, ERR_NOMEM, "not enough memory to read it");
 	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);

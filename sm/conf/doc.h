@@ -11,6 +11,9 @@
  * One YAML document as a tree whose every node knows where it stands in the file. Nodes live in
  * the caller's region and never change once built; an alias is the node that it names.
  */
+/* A thousand partitions of two thousand GUIDs fit in. */
+#define DOC_TEXT_MAX (64u * 1024u * 1024u)
+
 enum doc_kind {
 	DOC_SCALAR,
 	DOC_LIST,
@@ -36,7 +39,8 @@ struct doc_node {
 
 /* What every reader of a document carries along, so that any node can be complained about. */
 struct doc {
-	struct region *region;		/* owns the nodes; borrowed */
+	struct region *region;		/* owns the nodes, and texts of messages; borrowed */
+	struct region *keep;		/* owns the values that are read from them; borrowed */
 	const char *name;		/* of the file, for messages */
 	struct error *error;		/* filled by doc_error(); may be NULL */
 	const struct doc_node *root;	/* NULL if the document is empty */

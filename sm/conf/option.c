@@ -2,52 +2,19 @@
 #include "sm/conf/option.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "sm/base/map.h"
 #include "sm/base/text.h"
 
 /*
- * One option: a value from YAML into its field, and the field back as YAML.
+ * One option: a value from YAML into its field. Lists have a file of their own (option_list.c), and
+ * so has the way back into text (option_text.c).
  *
  * Everything here is told what to do by a row of the schema and knows no option by name. Values
  * live in the configuration's region. A value of the wrong kind, out of range, or of an unknown
  * word is refused at its own line and column with what was expected; nothing is ever rounded,
  * cut off or taken as 0. Fields are written through their declared width only.
  */
-
-#define SELECTIONS_MAX 256u	/* of one list; each is tried on every node */
-
-/* A number as its row wants to see it. */
-static void
-number_text(const struct option *o, uint64_t v, struct buf *out)
-{
-	static const struct {
-		int64_t ns;		/* length of the unit */
-		const char *name;	/* as written behind a number */
-	} units[] = {
-		{ SEC(3600), "h" }, { SEC(60), "min" }, { SEC(1), "s" }, { MSEC(1), "ms" },
-	};
-	int64_t ns = (int64_t)v;
-
-	if (o->type == OPTION_NUMBER64 || o->type == OPTION_GUIDS) {
-		buf_printf(out, "0x%" PRIx64, v);
-		return;
-	}
-	if (o->type != OPTION_DURATION) {
-		buf_printf(out, "%" PRIu64, v);
-		return;
-	}
-	for (size_t i = 0; ns && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (ns % units[i].ns == 0) {
-			buf_printf(out, "%" PRId64 "%s", ns / units[i].ns, units[i].name);
-			return;
-		}
-	}
-	buf_printf(out, ns ? "%" PRId64 "us" : "%" PRId64 "s", ns / USEC(1));
-}
 
 static void
 words_text(const char *const *words, struct buf *out)
@@ -63,15 +30,55 @@ static void
 range_text(const struct option *o, const char *what, struct buf *out)
 {
 	buf_printf(out, "%s from ", what);
-	number_text(o, o->min, out);
+	option_number_text(o, o->min, out);
 	buf_str(out, " to ");
-	number_text(o, o->max, out);
+	option_number_text(o, o->max, out);
 	if (o->zero)
 		buf_str(out, ", or 0");
 }
 
-void
-option_expected(const struct option *o, struct buf *out)
+static void
+list_expected(const struct option *o, struct buf *out)
+{
+	switch (o->type) {
+	case OPTION_NUMBERS:
+		range_text(o, "one whole number, or a list of them,", out);
+		break;
+	case OPTION_RANGES:
+		range_text(o, "a number or a range such as 0x10-0x1f, or a list of them,", out);
+		break;
+	case OPTION_PKEY_RANGES:
+		buf_str(out, "a P_Key or a range such as 0x10-0x1f, or a list of them");
+		break;
+	case OPTION_WORDS:
+		buf_str(out, "a list of at least one of ");
+		words_text(o->words, out);
+		break;
+	case OPTION_GUIDS:
+		buf_str(out, "a list of GUIDs such as 0x0002c903000a1b2c");
+		break;
+	case OPTION_SELECTIONS:
+		buf_str(out, "a list of names, GUIDs or /regular expressions/");
+		break;
+	case OPTION_PORTS:
+		buf_str(out, "a selection of ports, or a list of them");
+		break;
+	case OPTION_NAMES:
+		buf_printf(out, "%s, or a list of them", o->form);
+		break;
+	case OPTION_MAP:
+		buf_str(out, "true, false or a map");
+		break;
+	default:
+		buf_str(out, o->form ? o->form : o->min ? "a list of at least one map" :
+			"a list of maps");
+		break;
+	}
+}
+
+/* Without the word for a value of its own. */
+static void
+scalar_expected(const struct option *o, struct buf *out)
 {
 	switch (o->type) {
 	case OPTION_NUMBER:
@@ -95,25 +102,34 @@ option_expected(const struct option *o, struct buf *out)
 	case OPTION_TEXT:
 		buf_str(out, o->form);
 		break;
-	case OPTION_WORDS:
-		buf_str(out, "a list of at least one of ");
-		words_text(o->words, out);
+	case OPTION_PKEY:
+		buf_str(out, "a P_Key from 0x0001 to 0x7fff, with or without the bit 0x8000");
 		break;
-	case OPTION_GUIDS:
-		buf_str(out, "a list of GUIDs such as 0x0002c903000a1b2c");
+	case OPTION_MTU:
+		buf_str(out, "256, 512, 1024, 2048 or 4096 bytes, or the code of one, 1 to 5");
 		break;
-	case OPTION_SELECTIONS:
-		buf_str(out, "a list of names, GUIDs or /regular expressions/");
+	case OPTION_RATE:
+		words_text(o->words + 1, out);
+		buf_str(out, ", the code of one (2 to 24), or a link such as 4xHDR");
 		break;
-	case OPTION_SUBNETS:
-		buf_str(out, "a list of maps, one for each subnet");
+	default:
+		list_expected(o, out);
 		break;
 	}
 }
 
-/* "expected ..., found ...; did you mean ...?" for a value or for one element of a list. */
-static int
-unexpected(const struct option *o, const struct doc *d, const struct doc_node *n)
+void
+option_expected(const struct option *o, struct buf *out)
+{
+	scalar_expected(o, out);
+	if (o->word)
+		buf_printf(out, ", or %s", o->word);
+	else if (o->initial && strcmp(o->initial, "null") == 0 && o->type != OPTION_TEXT)
+		buf_str(out, ", or null");
+}
+
+int
+option_unexpected(const struct option *o, const struct doc *d, const struct doc_node *n)
 {
 	const char *near = NULL;
 	struct buf b = { 0 };
@@ -127,11 +143,34 @@ unexpected(const struct option *o, const struct doc *d, const struct doc_node *n
 		near = nearest_word(n->text, o->words);
 	if (near && !strcmp(near, n->text))
 		buf_printf(&b, "; write [%s]", near);	/* right word, but no list */
-	else if (near)
+	else if (near && o->type != OPTION_RATE)
 		buf_printf(&b, "; did you mean \"%s\"?", near);
 	rc = doc_error(d, n, ERR_INVALID, "%s", b.data);
 	buf_free(&b);
 	return rc;
+}
+
+bool
+option_is_nested(const struct option *o)
+{
+	return o->type == OPTION_LIST || o->type == OPTION_MAP;
+}
+
+void *
+option_entries(const struct option *o, const void *base, unsigned *len)
+{
+	void *entries;
+
+	memcpy(&entries, (const char *)base + o->offset, sizeof(entries));
+	memcpy(len, (const char *)base + o->count, sizeof(*len));
+	return entries;
+}
+
+void
+option_set_entries(const struct option *o, void *base, void *entries, unsigned len)
+{
+	memcpy((char *)base + o->offset, &entries, sizeof(entries));
+	memcpy((char *)base + o->count, &len, sizeof(len));
 }
 
 /* A leading zero is octal to some YAML readers and decimal to others. */
@@ -151,8 +190,8 @@ in_words(const char *const *words, const char *s)
 	return false;
 }
 
-static bool
-read_number(const struct option *o, const char *s, uint64_t *v)
+bool
+option_read_number(const struct option *o, const char *s, uint64_t *v)
 {
 	if (ambiguous(s) || !number_parse(s, 0, o->max, v))
 		return false;
@@ -173,9 +212,8 @@ read_duration(const struct option *o, const char *s, int64_t *ns)
 	return (uint64_t)*ns >= o->min && (uint64_t)*ns <= o->max;
 }
 
-/* The words of YAML 1.1, which people use whatever version a reader follows. */
-static bool
-read_bool(const char *s, bool *v)
+bool
+option_read_bool(const char *s, bool *v)
 {
 	static const char *const yes[] = { "true", "yes", "on", NULL };
 	static const char *const no[] = { "false", "no", "off", NULL };
@@ -194,12 +232,85 @@ read_word(const struct option *o, const char *s, unsigned *v)
 	return false;
 }
 
+bool
+option_read_pkey(const char *s, uint64_t *v)
+{
+	if (ambiguous(s) || !number_parse(s, 1, 0xffff, v))
+		return false;
+	*v &= 0x7fff;
+	return *v;
+}
+
+static bool
+read_mtu(const char *s, uint64_t *v)
+{
+	if (ambiguous(s) || !number_parse(s, 1, 4096, v))
+		return false;
+	if (!mtu_bytes((unsigned)*v))
+		*v = mtu_code((unsigned)*v);
+	return *v;
+}
+
+/* What all lanes of a link carry together, in the words that codes are named by. */
+static void
+link_rate(enum link_width width, enum link_speed speed, char *word, size_t size)
+{
+	static const double lane[] = {
+		[SPEED_SDR] = 2.5, [SPEED_DDR] = 5, [SPEED_QDR] = 10, [SPEED_FDR10] = 10,
+		[SPEED_FDR] = 14, [SPEED_EDR] = 25, [SPEED_HDR] = 50, [SPEED_NDR] = 100,
+		[SPEED_XDR] = 200,
+	};
+
+	snprintf(word, size, "%gGb", lane[speed] * link_lanes(width));
+}
+
+/* `words` are in the order of the codes from 2 on, behind one that is none. */
+static bool
+read_rate(const struct option *o, const char *s, uint64_t *v)
+{
+	enum link_width width;
+	enum link_speed speed;
+	char word[16];
+
+	if (link_parse(s, &width, &speed)) {
+		link_rate(width, speed, word, sizeof(word));
+		s = word;
+	}
+	for (*v = 2; o->words[*v - 1]; (*v)++)
+		if (strcmp(o->words[*v - 1], s) == 0)
+			return true;
+	return !ambiguous(s) && number_parse(s, 2, *v - 1, v);
+}
+
+/* Numbers that have a form of their own, and those with a word for one of their values. */
+static bool
+set_special(const struct option *o, void *field, const char *s)
+{
+	uint64_t v = 0;
+	bool ok;
+
+	if (o->word && strcmp(s, o->word) == 0) {
+		*(unsigned *)field = o->word_value;
+		return true;
+	}
+	if (o->type == OPTION_PKEY)
+		ok = option_read_pkey(s, &v);
+	else if (o->type == OPTION_MTU)
+		ok = read_mtu(s, &v);
+	else if (o->type == OPTION_RATE)
+		ok = read_rate(o, s, &v);
+	else
+		ok = option_read_number(o, s, &v);
+	*(unsigned *)field = (unsigned)v;
+	return ok;
+}
+
 static bool
 set_number(const struct option *o, void *field, const char *s)
 {
 	uint64_t v;
 
-	if (!read_number(o, s, &v))
+	if (!option_read_number(o, s, &v))
 		return false;
 	if (o->type == OPTION_NUMBER64) {
 		*(uint64_t *)field = v;
@@ -218,10 +329,14 @@ set_text(const struct option *o, void *field, const struct doc *d, const struct 
 
 	if (doc_is_null(n)) {
 		*(const char **)field = NULL;
-		return strcmp(o->initial, "null") == 0;
+		return o->initial && strcmp(o->initial, "null") == 0;
 	}
-	if (*n->text)
-		kept = o->check(d->region, n->text);
+	if (*n->text && !o->check)
+		kept = in_words(o->words, n->text) ? n->text : NULL;
+	else if (*n->text)
+		kept = o->check(d->keep, n->text);
+	if (kept == n->text)
+		kept = region_strdup(d->keep, kept);
 	*(const char **)field = kept;
 	return kept;
 }
@@ -236,17 +351,22 @@ set_scalar(const struct option *o, void *field, const struct doc *d, const struc
 	bool ok = false;
 
 	if (n->kind != DOC_SCALAR)
-		return unexpected(o, d, n);
+		return option_unexpected(o, d, n);
 	switch (o->type) {
 	case OPTION_NUMBER:
 	case OPTION_NUMBER64:
-		ok = set_number(o, field, n->text);
+		ok = o->word ? set_special(o, field, n->text) : set_number(o, field, n->text);
+		break;
+	case OPTION_PKEY:
+	case OPTION_MTU:
+	case OPTION_RATE:
+		ok = set_special(o, field, n->text);
 		break;
 	case OPTION_DURATION:
 		ok = read_duration(o, n->text, field);
 		break;
 	case OPTION_BOOL:
-		ok = read_bool(n->text, field);
+		ok = option_read_bool(n->text, field);
 		break;
 	case OPTION_WORD:
 		ok = read_word(o, n->text, field);
@@ -257,137 +377,24 @@ set_scalar(const struct option *o, void *field, const struct doc *d, const struc
 	default:
 		break;
 	}
-	return ok ? 0 : unexpected(o, d, n);
-}
-
-static int
-twice(const struct option *o, const struct doc *d, const struct doc_node *n)
-{
-	return doc_error(d, n, ERR_EXISTS, "%s: %s is in the list twice", o->name,
-			 doc_describe(d, n));
-}
-
-static int
-set_words(const struct option *o, const char ***field, const struct doc *d,
-	  const struct doc_node *list)
-{
-	struct buf known = { 0 };
-	const char **words;
-	unsigned n = 0, word;
-	int rc;
-
-	if (list->kind != DOC_LIST || !list->len)
-		return unexpected(o, d, list);
-	words = region_array(d->region, list->len + 1, sizeof(*words));
-	for (const struct doc_item *i = list->items; i; i = i->next) {
-		const struct doc_node *v = i->value;
-
-		if (v->kind == DOC_SCALAR && o->later && in_words(o->later, v->text)) {
-			words_text(o->words, &known);
-			rc = doc_error(d, v, ERR_UNSUPPORTED, "%s: this version does not have %s "
-				       "yet: use %s", o->name, doc_describe(d, v), known.data);
-			buf_free(&known);
-			return rc;
-		}
-		if (v->kind != DOC_SCALAR || !read_word(o, v->text, &word))
-			return unexpected(o, d, v);
-		if (in_words(words, v->text))
-			return twice(o, d, v);
-		words[n++] = o->words[word];
-	}
-	*field = words;
-	return 0;
-}
-
-static int
-read_guids(const struct option *o, const struct doc *d, const struct doc_node *list,
-	   struct map *seen, uint64_t *guids)
-{
-	uint32_t n = 0;
-
-	for (const struct doc_item *i = list->items; i; i = i->next, n++) {
-		const struct doc_node *v = i->value;
-
-		if (v->kind != DOC_SCALAR || !guid_parse(v->text, &guids[n]) || !guids[n])
-			return unexpected(o, d, v);
-		if (map_get(seen, guids[n]) != MAP_NONE)
-			return twice(o, d, v);
-		map_set(seen, guids[n], n);
-	}
-	return 0;
-}
-
-static int
-set_guids(const struct option *o, void *base, const struct doc *d, const struct doc_node *list)
-{
-	struct map seen = { 0 };
-	uint64_t *guids;
-	int rc;
-
-	if (list->kind != DOC_LIST)
-		return unexpected(o, d, list);
-	guids = region_array(d->region, list->len, sizeof(*guids));
-	rc = read_guids(o, d, list, &seen, guids);
-	map_free(&seen);
-	if (rc)
-		return rc;
-	*(uint64_t **)(void *)((char *)base + o->offset) = guids;
-	*(unsigned *)(void *)((char *)base + o->count) = list->len;
-	return 0;
-}
-
-static int
-check_selection(const struct option *o, const struct doc *d, const struct doc_node *n)
-{
-	struct error e = { 0 };
-	struct selection *s = selection_new(n->text, &e);
-
-	selection_free(s);
-	return s ? 0 : doc_error(d, n, e.code, "%s: %s", o->name, e.text);
-}
-
-static int
-set_selections(const struct option *o, const char ***field, const struct doc *d,
-	       const struct doc_node *list)
-{
-	const char **texts;
-	unsigned n = 0;
-	int rc = 0;
-
-	if (list->kind != DOC_LIST)
-		return unexpected(o, d, list);
-	if (list->len > SELECTIONS_MAX)
-		return doc_error(d, list, ERR_FULL, "%s: expected at most %u", o->name,
-				 SELECTIONS_MAX);
-	texts = region_array(d->region, list->len + 1, sizeof(*texts));
-	for (const struct doc_item *i = list->items; i && !rc; i = i->next) {
-		const struct doc_node *v = i->value;
-
-		if (v->kind != DOC_SCALAR)
-			return unexpected(o, d, v);
-		if (in_words(texts, v->text))
-			return twice(o, d, v);
-		texts[n++] = region_strdup(d->region, v->text);
-		rc = check_selection(o, d, v);
-	}
-	*field = texts;
-	return rc;
+	return ok ? 0 : option_unexpected(o, d, n);
 }
 
 int
 option_set(const struct option *o, void *base, const struct doc *d, const struct doc_node *value)
 {
-	void *field = (char *)base + o->offset;
-
 	switch (o->type) {
 	case OPTION_WORDS:
-		return set_words(o, field, d, value);
 	case OPTION_GUIDS:
-		return set_guids(o, base, d, value);
+	case OPTION_NUMBERS:
+	case OPTION_RANGES:
+	case OPTION_PKEY_RANGES:
+	case OPTION_NAMES:
 	case OPTION_SELECTIONS:
-		return set_selections(o, field, d, value);
+	case OPTION_PORTS:
+		return option_set_list(o, base, d, value);
 	default:
-		return set_scalar(o, field, d, value);
+		return set_scalar(o, (char *)base + o->offset, d, value);
 	}
 }
 
@@ -416,105 +423,19 @@ initial_node(struct region *r, const char *text, size_t len)
 }
 
 void
-option_set_initial(const struct option *table, void *base, struct region *r)
+option_set_initial(const struct option *table, void *base, const struct doc *d)
 {
+	struct doc ours = { .region = d->region, .keep = d->keep };
 	int rc;
 
 	for (const struct option *o = table; o->name; o++) {
-		struct doc d = { .region = r, .name = o->name };
-
-		if (o->type == OPTION_SUBNETS)
+		if (option_is_nested(o) || o->required)
 			continue;
-		rc = option_set(o, base, &d, initial_node(r, o->initial, strlen(o->initial)));
+		ours.name = o->name;
+		rc = option_set(o, base, &ours,
+				initial_node(d->region, o->initial, strlen(o->initial)));
 		assert(rc == 0);
 		(void)rc;
-	}
-}
-
-/* Plain where no YAML reader could take it for anything but a text. */
-static void
-text_text(const char *s, struct buf *out)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		"/0123456789_-.";
-	static const char *const taken[] = {
-		"true", "false", "yes", "no", "on", "off", "null", "y", "n", NULL,
-	};
-	bool plain = (*s == '/' || isalpha((unsigned char)*s)) && !s[strspn(s, letters)];
-
-	if (plain && !in_words(taken, s)) {
-		buf_str(out, s);
-		return;
-	}
-	buf_char(out, '"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			buf_char(out, '\\');
-		buf_char(out, *s);
-	}
-	buf_char(out, '"');
-}
-
-static void
-list_text(const struct option *o, const void *base, struct buf *out)
-{
-	const void *field = (const char *)base + o->offset;
-	const void *count = (const char *)base + o->count;
-	char text[GUID_TEXT_SIZE];
-
-	buf_char(out, '[');
-	if (o->type != OPTION_GUIDS) {
-		const char *const *words = *(const char *const *const *)field;
-
-		for (unsigned i = 0; words[i]; i++) {
-			buf_str(out, i ? ", " : "");
-			text_text(words[i], out);
-		}
-	} else {
-		const uint64_t *guids = *(const uint64_t *const *)field;
-
-		for (unsigned i = 0; i < *(const unsigned *)count; i++)
-			buf_printf(out, "%s%s", i ? ", " : "", guid_text(text, guids[i]));
-	}
-	buf_char(out, ']');
-}
-
-void
-option_text(const struct option *o, const void *base, struct buf *out)
-{
-	const void *field = (const char *)base + o->offset;
-	const char *text;
-
-	switch (o->type) {
-	case OPTION_NUMBER:
-		number_text(o, *(const unsigned *)field, out);
-		break;
-	case OPTION_NUMBER64:
-		number_text(o, *(const uint64_t *)field, out);
-		break;
-	case OPTION_DURATION:
-		number_text(o, (uint64_t)*(const monotime *)field, out);
-		break;
-	case OPTION_BOOL:
-		buf_str(out, *(const bool *)field ? "true" : "false");
-		break;
-	case OPTION_WORD:
-		buf_str(out, o->words[*(const unsigned *)field]);
-		break;
-	case OPTION_TEXT:
-		text = *(const char *const *)field;
-		if (text)
-			text_text(text, out);
-		else
-			buf_str(out, "null");
-		break;
-	case OPTION_WORDS:
-	case OPTION_GUIDS:
-	case OPTION_SELECTIONS:
-		list_text(o, base, out);
-		break;
-	case OPTION_SUBNETS:
-		break;
 	}
 }
 

@@ -7,10 +7,12 @@
 #include "sm/conf/schema.h"
 
 /*
- * A configuration back into text: as YAML, as the differences to another one, and the options
- * themselves as manual. Everything walks the rows of the schema in their order, so no option can
- * be forgotten. Nothing here changes a configuration.
+ * A configuration back into text, as YAML, and the options themselves as manual. Everything walks
+ * the rows of the schema in their order, so no option can be forgotten.
  */
+static void
+print_entries(const struct option *o, const void *base, const char *indent, struct buf *out);
+
 
 /* Where a group that `before` (NULL: nothing) left open ends in the name of the next row. */
 static size_t
@@ -36,8 +38,6 @@ print_rows(const struct option *table, const void *base, const char *lead, const
 		size_t open = open_groups(before, o->name);
 		int depth = 0;
 
-		if (o->type == OPTION_SUBNETS)
-			continue;
 		before = o->name;
 		buf_str(out, lead);
 		for (const char *dot; (dot = strchr(word, '.')); word = dot + 1) {
@@ -48,139 +48,47 @@ print_rows(const struct option *table, const void *base, const char *lead, const
 				buf_printf(out, "%.*s:\n%s%*s", (int)(dot - word), word, indent,
 					   depth, "");
 		}
-		buf_printf(out, "%s: ", word);
-		option_text(o, base, out);
-		buf_char(out, '\n');
+		buf_printf(out, "%s:", word);
+		if (option_is_nested(o)) {
+			struct buf deeper = { 0 };
+
+			buf_printf(&deeper, "%s%*s", indent, depth + 2, "");
+			print_entries(o, base, deeper.data, out);
+			buf_free(&deeper);
+		} else {
+			buf_char(out, ' ');
+			option_text(o, base, out);
+			buf_char(out, '\n');
+		}
 		lead = indent;
 	}
+}
+
+/* What follows the key: a list has a dash for each entry, a map stands below, none is in line. */
+static void
+print_entries(const struct option *o, const void *base, const char *indent, struct buf *out)
+{
+	struct buf first = { 0 }, others = { 0 };
+	unsigned len;
+	const char *entries = option_entries(o, base, &len);
+
+	if (!len) {
+		buf_char(out, ' ');
+		option_text(o, base, out);
+	}
+	buf_char(out, '\n');
+	buf_printf(&first, "%s%s", indent, o->type == OPTION_LIST ? "- " : "");
+	buf_printf(&others, "%s%s", indent, o->type == OPTION_LIST ? "  " : "");
+	for (unsigned i = 0; i < len; i++)
+		print_rows(o->fields, entries + i * o->size, first.data, others.data, out);
+	buf_free(&first);
+	buf_free(&others);
 }
 
 void
 config_print(const struct config *c, struct buf *out)
 {
 	print_rows(schema_root, c, "", "", out);
-	buf_str(out, "subnets:\n");
-	for (unsigned i = 0; i < c->nsubnets; i++)
-		print_rows(schema_subnet, &c->subnets[i], "  - ", "    ", out);
-}
-
-/* Where differences go, and the earliest stage so far. */
-struct diff {
-	config_diff_fn fn;		/* may be NULL */
-	void *arg;			/* its first argument */
-	enum config_stage stage;	/* smallest of all differences */
-};
-
-static void
-diff_row(struct diff *d, const struct option *o, const char *prefix, const void *old,
-	 const void *new)
-{
-	struct buf name = { 0 }, a = { 0 }, b = { 0 };
-
-	option_text(o, old, &a);
-	option_text(o, new, &b);
-	if (strcmp(a.data, b.data) != 0) {
-		if (o->stage < d->stage)
-			d->stage = o->stage;
-		buf_printf(&name, "%s%s", prefix, o->name);
-		if (d->fn)
-			d->fn(d->arg, name.data, o->secret ? "(hidden)" : a.data,
-			      o->secret ? "(hidden)" : b.data, o->stage);
-	}
-	buf_free(&name);
-	buf_free(&a);
-	buf_free(&b);
-}
-
-static void
-diff_rows(struct diff *d, const struct option *table, const char *prefix, const void *old,
-	  const void *new)
-{
-	for (const struct option *o = table; o->name; o++) {
-		if (o->type != OPTION_SUBNETS)
-			diff_row(d, o, prefix, old, new);
-	}
-}
-
-/* A subnet that came or went. */
-static void
-diff_subnet(struct diff *d, const char *name, const char *old, const char *new)
-{
-	d->stage = STAGE_RESTART;
-	if (d->fn)
-		d->fn(d->arg, name, old ? old : "absent", new ? new : "absent", STAGE_RESTART);
-}
-
-enum config_stage
-config_diff(const struct config *old, const struct config *new, config_diff_fn fn, void *arg)
-{
-	struct diff d = { fn, arg, STAGE_NONE };
-	char prefix[32];
-
-	diff_rows(&d, schema_root, "", old, new);
-	for (unsigned i = 0; i < old->nsubnets || i < new->nsubnets; i++) {
-		if (i < old->nsubnets && i < new->nsubnets) {
-			snprintf(prefix, sizeof(prefix), "subnets[%u].", i);
-			diff_rows(&d, schema_subnet, prefix, &old->subnets[i], &new->subnets[i]);
-			continue;
-		}
-		snprintf(prefix, sizeof(prefix), "subnets[%u]", i);
-		diff_subnet(&d, prefix, i < old->nsubnets ? old->subnets[i].name : NULL,
-			    i < new->nsubnets ? new->subnets[i].name : NULL);
-	}
-	return d.stage;
-}
-
-static void
-keep_value(const struct option *o, struct region *r, void *fresh, const void *old)
-{
-	char *to = (char *)fresh + o->offset;
-	const char *from = (const char *)old + o->offset;
-
-	switch (o->type) {
-	case OPTION_NUMBER:
-		memcpy(to, from, sizeof(unsigned));
-		break;
-	case OPTION_NUMBER64:
-		memcpy(to, from, sizeof(uint64_t));
-		break;
-	case OPTION_DURATION:
-		memcpy(to, from, sizeof(monotime));
-		break;
-	case OPTION_BOOL:
-		memcpy(to, from, sizeof(bool));
-		break;
-	case OPTION_TEXT: {
-		const char *text;
-
-		memcpy(&text, from, sizeof(text));
-		text = text ? region_strdup(r, text) : NULL;
-		memcpy(to, &text, sizeof(text));
-		break;
-	}
-	case OPTION_WORD:
-	case OPTION_WORDS:
-	case OPTION_GUIDS:
-	case OPTION_SELECTIONS:
-	case OPTION_SUBNETS:
-		break;	/* none of these waits for a restart, but the list of subnets as a whole */
-	}
-}
-
-static void
-keep_rows(const struct option *table, struct region *r, void *fresh, const void *old)
-{
-	for (const struct option *o = table; o->name; o++)
-		if (o->stage == STAGE_RESTART)
-			keep_value(o, r, fresh, old);
-}
-
-void
-config_keep(struct config *fresh, const struct config *old)
-{
-	keep_rows(schema_root, fresh->region, fresh, old);
-	for (unsigned i = 0; i < old->nsubnets && i < fresh->nsubnets; i++)
-		keep_rows(schema_subnet, fresh->region, &fresh->subnets[i], &old->subnets[i]);
 }
 
 static const char *
@@ -221,26 +129,38 @@ manual_text(FILE *out, const char *s)
 }
 
 static void
+manual_rows(FILE *out, const struct option *table, const char *prefix);
+
+static void
 manual_row(FILE *out, const struct option *o, const char *prefix)
 {
-	struct buf expected = { 0 };
+	struct buf text = { 0 };
 
-	option_expected(o, &expected);
+	option_expected(o, &text);
 	fprintf(out, ".It Sy %s%s\n", prefix, o->name);
 	manual_text(out, o->help);
 	fputs("\nExpected: ", out);
-	manual_text(out, expected.data);
+	manual_text(out, text.data);
 	fputs(".\nDefault: ", out);
-	manual_text(out, o->initial);
+	manual_text(out, o->required ? "none, it must be set" : o->initial);
 	fprintf(out, ".\n%s\n", stage_sentence(o->stage));
-	buf_free(&expected);
+	buf_clear(&text);
+	if (option_is_nested(o)) {
+		buf_printf(&text, "%s%s%s.", prefix, o->name, o->type == OPTION_LIST ? "[]" : "");
+		manual_rows(out, o->fields, text.data);
+	}
+	buf_free(&text);
+}
+
+static void
+manual_rows(FILE *out, const struct option *table, const char *prefix)
+{
+	for (const struct option *o = table; o->name; o++)
+		manual_row(out, o, prefix);
 }
 
 void
 config_manual(FILE *out)
 {
-	for (const struct option *o = schema_root; o->name; o++)
-		manual_row(out, o, "");
-	for (const struct option *o = schema_subnet; o->name; o++)
-		manual_row(out, o, "subnets[].");
+	manual_rows(out, schema_root, "");
 }

@@ -24,7 +24,7 @@ static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const babbling_words[] = { "report", "isolate", "disable", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Behind the first in the order of the codes of PathRecord, from 2 on (sa_rate.h). */
-static const char *const rate_words[] = {
+const char *const schema_rates[] = {
 	"any", "2.5Gb", "10Gb", "30Gb", "5Gb", "20Gb", "40Gb", "60Gb", "80Gb", "120Gb", "14Gb",
 	"56Gb", "112Gb", "168Gb", "25Gb", "100Gb", "200Gb", "300Gb", "28Gb", "50Gb", "400Gb",
 	"600Gb", "800Gb", "1200Gb", NULL,
@@ -78,14 +78,59 @@ check_group(struct region *r, const char *s)
 	return strlen(s) < 256 && !strpbrk(s, ":,/") ? s : NULL;
 }
 
-static const char *
-check_name(struct region *r, const char *s)
+const char *
+schema_check_name(struct region *r, const char *s)
 {
 	static const char letters[] = "-abcdefghijklmnopqrstuvwxyz0123456789_";
 	size_t len = strlen(s);
 
 	(void)r;
 	return len >= 1 && len <= 31 && *s != '-' && strspn(s, letters) == len ? s : NULL;
+}
+
+/* Names stand in commands beside ports and GUIDs, and behind "partition:". */
+const char *
+schema_check_partition(struct region *r, const char *s)
+{
+	(void)r;
+	return strlen(s) <= 63 && !strpbrk(s, "/:") ? s : NULL;
+}
+
+const char *
+schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, unsigned most)
+{
+	char *copy = region_strdup(r, s), *next = copy;
+	uint64_t a, b;
+	unsigned n = 0;
+	struct buf out = { 0 };
+
+	while (next && n <= most) {
+		char *pair = next + strspn(next, " "), *colon;
+
+		next = strchr(pair, ',');
+		if (next)
+			*next++ = '\0';
+		for (size_t len = strlen(pair); len && pair[len - 1] == ' '; len--)
+			pair[len - 1] = '\0';
+		colon = strchr(pair, ':');
+		if (colon)
+			*colon++ = '\0';
+		if (!colon || !number_parse(pair, 0, first, &a) ||
+		    !number_parse(colon, 0, second, &b))
+			n = most;
+		else
+			buf_printf(&out, "%s%u:%u", n ? ", " : "", (unsigned)a, (unsigned)b);
+		n++;
+	}
+	copy = n <= most ? region_strdup(r, out.data) : NULL;
+	buf_free(&out);
+	return copy;
+}
+
+static const char *
+check_delays(struct region *r, const char *s)
+{
+	return schema_pairs(r, s, 3, 16383, 256);
 }
 
 /* One way to write each port, so that comparing texts finds a port that is named twice. */
@@ -145,17 +190,140 @@ const struct option schema_root[] = {
 		.stage = STAGE_RESTART, .offset = IN_CONFIG(threads),
 		.help = "Threads that compute and prove a routing; 0 takes one for each core.",
 	}, {
-		.name = "subnets", .type = OPTION_SUBNETS, .initial = "[{name: default}]",
-		.stage = STAGE_RESTART, .offset = IN_CONFIG(subnets),
+		.name = "subnets", .type = OPTION_LIST, .min = 1, .max = 64, .placed = true,
+		.initial = "[{name: default}]", .fields = schema_subnet,
+		.size = sizeof(struct config_subnet), .entry = "a subnet",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(subnets), .count = IN_CONFIG(nsubnets),
 		.help = "The subnets to manage: a list of maps, one for each local port.",
+	}, {
+		.name = "groups", .type = OPTION_LIST, .max = 4096,
+		.initial = "[]", .fields = schema_group, .key = "name",
+		.size = sizeof(struct config_node_group), .entry = "a group",
+		.stage = STAGE_PARTITIONS, .offset = IN_CONFIG(partitions.groups),
+		.count = IN_CONFIG(partitions.ngroups),
+		.help = "Nodes and ports that partitions and rules of qos name together, as "
+			"group:NAME. See PARTITIONS.",
+	}, {
+		.name = "partitions", .type = OPTION_LIST, .max = 32767,
+		.initial = "[]", .fields = schema_partition, .key = "name",
+		.size = sizeof(struct config_partition), .entry = "a partition",
+		.stage = STAGE_PARTITIONS, .offset = IN_CONFIG(partitions.list),
+		.count = IN_CONFIG(partitions.len),
+		.help = "Who may talk with whom. See PARTITIONS.",
+	}, {
+		.name = "qos.levels", .type = OPTION_LIST, .max = 16,
+		.initial = "[]", .fields = schema_level, .key = "name",
+		.size = sizeof(struct config_level), .entry = "a level",
+		.stage = STAGE_ROUTING, .offset = IN_CONFIG(qos.levels),
+		.count = IN_CONFIG(qos.nlevels),
+		.help = "Levels of service, each with service levels and lanes of its own. The "
+			"first is that of all traffic that no rule and no partition gives another. "
+			"See QUALITY OF SERVICE.",
+	}, {
+		.name = "qos.rules", .type = OPTION_LIST, .max = 10000,
+		.initial = "[]", .fields = schema_rule,
+		.size = sizeof(struct config_rule), .entry = "a rule",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(qos.rules),
+		.count = IN_CONFIG(qos.nrules),
+		.help = "Which traffic is of which level. All that an entry says must hold; the "
+			"first that does counts.",
+	}, {
+		.name = "qos.arbitration", .type = OPTION_LIST, .max = 5,
+		.initial = "[]", .fields = schema_arbitration, .key = "ports",
+		.size = sizeof(struct config_arbitration), .entry = "an arbitration",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.arbitration),
+		.count = IN_CONFIG(qos.narbitration),
+		.help = "Tables of VL arbitration as they are written to devices, where those "
+			"that follow from the weights of the levels are not what is wanted.",
+	}, {
+		.name = "qos.high_limit", .type = OPTION_NUMBER, .max = 255, .initial = "255",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.high_limit),
+		.help = "PortInfo VLHighLimit: how much lanes of high priority may send, in units "
+			"of 4096 bytes, before one packet of low priority has its turn. 255: they "
+			"are never held up, 0: by each packet.",
+	}, {
+		.name = "qos.merge", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_ROUTING, .offset = IN_CONFIG(qos.merge),
+		.help = "When service levels or lanes do not suffice for all levels and what the "
+			"routing needs: let levels share them, the last ones first, with a "
+			"warning. With false such a configuration is refused.",
+	}, {
+		.name = "qos.congestion.enabled", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.enabled),
+		.help = "Congestion control: switches mark packets where queues build up, and "
+			"hosts whose packets are marked send more slowly. With false nothing is "
+			"written of it.",
+	}, {
+		.name = "qos.congestion.key", .type = OPTION_NUMBER64, .max = UINT64_MAX,
+		.secret = true, .initial = "0x0",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.key),
+		.help = "Key that devices ask for before their congestion control is changed; 0 "
+			"is none. Keep the file from other users when you set it.",
+	}, {
+		.name = "qos.congestion.threshold", .type = OPTION_NUMBER, .max = 15,
+		.initial = "15",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.threshold),
+		.help = "How soon switches mark: 15 at the shortest queue, 1 at the longest, 0 "
+			"never.",
+	}, {
+		.name = "qos.congestion.packet_size", .type = OPTION_NUMBER, .max = 255,
+		.initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.packet_size),
+		.help = "Switches mark no packets that are smaller, in units of 64 bytes.",
+	}, {
+		.name = "qos.congestion.marking_rate", .type = OPTION_NUMBER, .max = 65535,
+		.initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.marking_rate),
+		.help = "Mean number of packets that switches let pass between two that they "
+			"mark. 0: each one is marked.",
+	}, {
+		.name = "qos.congestion.credit_starvation", .type = OPTION_BOOL,
+		.initial = "false",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.credit_starvation),
+		.help = "Switches mark, too, where packets wait because the next device has no "
+			"room.",
+	}, {
+		.name = "qos.congestion.levels_off", .type = OPTION_NUMBERS, .max = 15,
+		.initial = "[]",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.levels_off),
+		.count = IN_CONFIG(qos.congestion.nlevels_off),
+		.help = "Service levels whose packets are never held back.",
+	}, {
+		.name = "qos.congestion.increase", .type = OPTION_NUMBER, .max = 255,
+		.initial = "1",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.increase),
+		.help = "Steps that a host goes up in its table of delays for each marked packet.",
+	}, {
+		.name = "qos.congestion.timer", .type = OPTION_NUMBER, .max = 65535,
+		.initial = "150",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.timer),
+		.help = "Time after which it takes one step back, in units of 1.024 us.",
+	}, {
+		.name = "qos.congestion.trigger", .type = OPTION_NUMBER, .max = 255,
+		.initial = "2",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.trigger),
+		.help = "Step of the table at which a host logs an event.",
+	}, {
+		.name = "qos.congestion.least", .type = OPTION_NUMBER, .max = 255, .initial = "0",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.least),
+		.help = "Step of the table that a host never goes below.",
+	}, {
+		.name = "qos.congestion.table", .type = OPTION_TEXT, .initial = "null",
+		.check = check_delays,
+		.form = "\"SHIFT:MULTIPLIER, ...\" with shifts from 0 to 3, multipliers from 0 to "
+			"16383 and at most 256 of them, or null",
+		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.table),
+		.help = "The table of delays of hosts: at each step a packet waits for the time "
+			"that it takes to send it, shifted right by SHIFT, times MULTIPLIER. null "
+			"is a table whose delays grow evenly.",
 	},
 	{ .name = NULL },
 };
 
 const struct option schema_subnet[] = {
 	{
-		.name = "name", .type = OPTION_TEXT, .initial = "default", .check = check_name,
-		.form = "1 to 31 of a-z, 0-9, _ and -, not starting with -",
+		.name = "name", .type = OPTION_TEXT, .initial = "default",
+		.check = schema_check_name, .form = SCHEMA_NAME_FORM,
 		.stage = STAGE_RESTART, .offset = IN_SUBNET(name),
 		.help = "What messages and commands call this subnet. No two may share a name.",
 	}, {
@@ -219,7 +387,7 @@ const struct option schema_subnet[] = {
 		.initial = "4", .stage = STAGE_LIVE, .offset = IN_SUBNET(standby_retries),
 		.help = "As standby: questions without an answer before it takes over.",
 	}, {
-		.name = "routing.engines", .type = OPTION_WORDS,
+		.name = "routing.engines", .type = OPTION_WORDS, .filled = true,
 		.initial = "[fattree, updn, minhop]",
 		.words = engine_words, .later = later_engines,
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
@@ -305,7 +473,7 @@ const struct option schema_subnet[] = {
 			"us times 2 to this power, and hosts reckon with this delay.",
 	}, {
 		.name = "max_rate", .type = OPTION_WORD, .initial = "any",
-		.words = rate_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(max_rate),
+		.words = schema_rates, .stage = STAGE_LIVE, .offset = IN_SUBNET(max_rate),
 		.help = "The highest rate that path records and multicast groups tell, for "
 			"programs that do not know newer ones: no faster one is told, and none "
 			"whose code was given out later (120Gb is the last of the first codes, "

@@ -9,6 +9,24 @@
 /* The schema: the rows of all options. */
 extern const struct option schema_root[];	/* of struct config; ends with name NULL */
 extern const struct option schema_subnet[];	/* of struct config_subnet; likewise */
+extern const struct option schema_group[];	/* of struct config_node_group */
+extern const struct option schema_partition[];	/* of struct config_partition */
+extern const struct option schema_level[];	/* of struct config_level */
+extern const struct option schema_rule[];	/* of struct config_rule */
+extern const struct option schema_arbitration[];	/* of struct config_arbitration */
+
+/* "any", and rates in the order of their codes, from 2 on. */
+extern const char *const schema_rates[];
+/* Checks of texts: names of subnets, groups and levels; names of partitions. */
+#define SCHEMA_NAME_FORM "1 to 31 of a-z, 0-9, _ and -, not starting with -"
+const char *
+schema_check_name(struct region *r, const char *s);
+#define SCHEMA_PARTITION_FORM "1 to 63 bytes without \"/\" and \":\""
+const char *
+schema_check_partition(struct region *r, const char *s);
+/* "A:B, ..." with A up to `first`, B up to `second`, and at most so many; NULL: it is not that. */
+const char *
+schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, unsigned most);
 
 const struct option *
 schema_find(const struct option *table, const char *name);

@@ -1,7 +1,11 @@
-unit_tests += test_conf test_conf_files test_select
+unit_tests += test_conf test_conf_files test_conf_policy test_conf_values test_select
 test_conf_libs := conf base
 test_conf_extra := -lcmocka
 test_conf_files_libs := conf base
 test_conf_files_extra := -lcmocka
+test_conf_policy_libs := conf base
+test_conf_policy_extra := -lcmocka
+test_conf_values_libs := conf base
+test_conf_values_extra := -lcmocka
 test_select_libs := conf base
 test_select_extra := -lcmocka

@@ -111,6 +111,37 @@ test_files(void **state)
 	rmdir(dir);
 }
 
+/* What can be said and is not acted on yet does not run. */
+static void
+test_unbuilt(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "partitions: [{name: a}]\n",
+		  "partitions: this version programs only the default partition" },
+		{ "groups: [{name: a, nodes: b}]\n",
+		  "partitions: this version programs only the default partition" },
+		{ "qos: {levels: [{name: a}]}\n",
+		  "qos: this version programs no QoS: all traffic has one service level" },
+		{ "qos: {congestion: {enabled: yes}}\n",
+		  "qos: this version programs no QoS: all traffic has one service level" },
+	};
+	char file[] = "/tmp/test-conf-XXXXXX", want[160];
+	int fd = mkstemp(file);
+	struct error e;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		write_to(file, texts[i][0], 0600);
+		assert_null(config_load(file, &e));
+		assert_int_equal(e.code, ERR_UNSUPPORTED);
+		snprintf(want, sizeof(want), "%s:1:1: %s", file, texts[i][1]);
+		assert_string_equal(e.text, want);
+	}
+	unlink(file);
+}
+
 static void
 test_sample(void **state)
 {
@@ -194,6 +225,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_unbuilt),
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_sample_comments),
 		cmocka_unit_test(test_manual),

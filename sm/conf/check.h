@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONF_CHECK_H
+#define CONF_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/map.h"
+#include "sm/conf/config.h"
+#include "sm/conf/doc.h"
+
+/* What options say about each other. 0, or a code with d->error filled at the place of the later
+ * one. The partition `default` gets its P_Key here if none is said. */
+int
+check_config(struct config *c, const struct doc *d);
+
+/*
+ * For the files check*.c.
+ */
+/* Names of entries, found in no time. Zero-initialise; names_free() frees; texts are borrowed. */
+struct names {
+	struct map map;		/* text as a key to index */
+	const char **texts;	/* in order, NULL behind the last */
+	uint32_t len;		/* how many */
+	uint32_t size;		/* room, the NULL included */
+};
+
+/* False: it is there already. */
+bool
+names_add(struct names *n, const char *text);
+bool
+names_has(const struct names *n, const char *text);
+void
+names_free(struct names *n);
+
+/* One check of a whole configuration. */
+struct check {
+	struct config *c;		/* read, but for the default's P_Key */
+	const struct doc *d;		/* what it was made from */
+	struct names subnets;		/* each once */
+	struct names groups;		/* those checked so far */
+	struct names partitions;	/* each once */
+	struct names levels;		/* each once */
+};
+
+/* The value of a key, or the map itself. */
+const struct doc_node *
+check_place(const struct doc_node *map, const char *key);
+/* "OPTION: there is no WHAT NAME; did you mean ...?" */
+int
+check_unknown(const struct check *k, const struct doc_node *at, const char *option,
+	      const char *what, const char *name, const struct names *known);
+/* Groups and partitions that a list of selections (NULL: none) names; `n` is the node of it. */
+int
+check_selections(const struct check *k, const char *option, const char *const *texts,
+		 const struct doc_node *n);
+/* Different names that must be known. */
+int
+check_names(const struct check *k, const char *option, const char *what, const char *const *texts,
+	    const struct names *known, const struct doc_node *n);
+
+int
+check_levels(struct check *k);
+int
+check_partitions(struct check *k);
+int
+check_rules(struct check *k);
+
+#endif
