@@ -12,7 +12,7 @@
  * file may have ten thousands of entries: names are looked up in maps.
  */
 bool
-names_add(struct names *n, const char *text)
+check_known_add(struct check_known *n, const char *text)
 {
 	uint64_t key = map_text(text, strlen(text));
 
@@ -29,7 +29,7 @@ names_add(struct names *n, const char *text)
 }
 
 bool
-names_has(const struct names *n, const char *text)
+check_known_has(const struct check_known *n, const char *text)
 {
 	uint32_t at = map_get(&n->map, map_text(text, strlen(text)));
 
@@ -37,7 +37,7 @@ names_has(const struct names *n, const char *text)
 }
 
 void
-names_free(struct names *n)
+check_known_free(struct check_known *n)
 {
 	map_free(&n->map);
 	mem_free(n->texts);
@@ -53,7 +53,7 @@ check_place(const struct doc_node *map, const char *key)
 
 int
 check_unknown(const struct check *k, const struct doc_node *at, const char *option,
-	      const char *what, const char *name, const struct names *known)
+	      const char *what, const char *name, const struct check_known *known)
 {
 	const char *near = known->len ? nearest_word(name, known->texts) : NULL;
 
@@ -84,11 +84,11 @@ check_selections(const struct check *k, const char *option, const char *const *t
 	for (; texts && *texts; texts++) {
 		const struct doc_node *at = element(n, &item);
 
-		if (strncmp(*texts, "group:", 6) == 0 && !names_has(&k->groups, *texts + 6))
+		if (strncmp(*texts, "group:", 6) == 0 && !check_known_has(&k->groups, *texts + 6))
 			return check_unknown(k, at, option, all ? "group" : "group above that is "
 					     "called", *texts + 6, &k->groups);
 		if (strncmp(*texts, "partition:", 10) == 0 &&
-		    !names_has(&k->partitions, *texts + 10))
+		    !check_known_has(&k->partitions, *texts + 10))
 			return check_unknown(k, at, option, "partition", *texts + 10,
 					     &k->partitions);
 	}
@@ -97,14 +97,14 @@ check_selections(const struct check *k, const char *option, const char *const *t
 
 int
 check_names(const struct check *k, const char *option, const char *what, const char *const *texts,
-	    const struct names *known, const struct doc_node *n)
+	    const struct check_known *known, const struct doc_node *n)
 {
 	const struct doc_item *item = NULL;
 
 	for (; texts && *texts; texts++) {
 		const struct doc_node *at = element(n, &item);
 
-		if (!names_has(known, *texts))
+		if (!check_known_has(known, *texts))
 			return check_unknown(k, at, option, what, *texts, known);
 	}
 	return 0;
@@ -164,7 +164,7 @@ check_subnets(struct check *k)
 			rc = check_distinct(k->c, i, k->d, item->value);
 	}
 	for (unsigned i = 0; i < k->c->nsubnets; i++)
-		names_add(&k->subnets, k->c->subnets[i].name);
+		check_known_add(&k->subnets, k->c->subnets[i].name);
 	return rc;
 }
 
@@ -183,9 +183,9 @@ check_config(struct config *c, const struct doc *d)
 		rc = check_partitions(&k);
 	if (!rc)
 		rc = check_rules(&k);
-	names_free(&k.subnets);
-	names_free(&k.groups);
-	names_free(&k.partitions);
-	names_free(&k.levels);
+	check_known_free(&k.subnets);
+	check_known_free(&k.groups);
+	check_known_free(&k.partitions);
+	check_known_free(&k.levels);
 	return rc;
 }

@@ -16,8 +16,8 @@ check_config(struct config *c, const struct doc *d);
 /*
  * For the files check*.c.
  */
-/* Names of entries, found in no time. Zero-initialise; names_free() frees; texts are borrowed. */
-struct names {
+/* Names of entries, found in no time. Zero-initialise; check_known_free() frees; texts are borrowed. */
+struct check_known {
 	struct map map;		/* text as a key to index */
 	const char **texts;	/* in order, NULL behind the last */
 	uint32_t len;		/* how many */
@@ -26,20 +26,20 @@ struct names {
 
 /* False: it is there already. */
 bool
-names_add(struct names *n, const char *text);
+check_known_add(struct check_known *n, const char *text);
 bool
-names_has(const struct names *n, const char *text);
+check_known_has(const struct check_known *n, const char *text);
 void
-names_free(struct names *n);
+check_known_free(struct check_known *n);
 
 /* One check of a whole configuration. */
 struct check {
 	struct config *c;		/* read, but for the default's P_Key */
 	const struct doc *d;		/* what it was made from */
-	struct names subnets;		/* each once */
-	struct names groups;		/* those checked so far */
-	struct names partitions;	/* each once */
-	struct names levels;		/* each once */
+	struct check_known subnets;		/* each once */
+	struct check_known groups;		/* those checked so far */
+	struct check_known partitions;	/* each once */
+	struct check_known levels;		/* each once */
 };
 
 /* The value of a key, or the map itself. */
@@ -48,7 +48,7 @@ check_place(const struct doc_node *map, const char *key);
 /* "OPTION: there is no WHAT NAME; did you mean ...?" */
 int
 check_unknown(const struct check *k, const struct doc_node *at, const char *option,
-	      const char *what, const char *name, const struct names *known);
+	      const char *what, const char *name, const struct check_known *known);
 /* Groups and partitions that a list of selections (NULL: none) names; `n` is the node of it. */
 int
 check_selections(const struct check *k, const char *option, const char *const *texts,
@@ -56,7 +56,7 @@ check_selections(const struct check *k, const char *option, const char *const *t
 /* Different names that must be known. */
 int
 check_names(const struct check *k, const char *option, const char *what, const char *const *texts,
-	    const struct names *known, const struct doc_node *n);
+	    const struct check_known *known, const struct doc_node *n);
 
 int
 check_levels(struct check *k);

@@ -40,7 +40,7 @@ check_level(struct check *k, const struct config_level *l, const struct doc_node
 	const struct config_level *other = k->c->qos.levels;
 	unsigned lanes = lanes_max(k->c);
 
-	if (!names_add(&k->levels, l->name))
+	if (!check_known_add(&k->levels, l->name))
 		return doc_error(k->d, check_place(map, "name"), ERR_EXISTS,
 				 "name: two levels are called %s", l->name);
 	for (; l->sl != CONFIG_SL_FREE && other < l; other++)
@@ -58,17 +58,17 @@ static int
 check_arbitration(const struct check *k)
 {
 	const struct doc_item *item = entries(place_of_qos(k, "arbitration"));
-	struct names seen = { 0 };
+	struct check_known seen = { 0 };
 	int rc = 0;
 
 	for (unsigned i = 0; i < k->c->qos.narbitration && !rc; i++, item = item->next) {
 		const char *ports = k->c->qos.arbitration[i].ports;
 
-		if (!names_add(&seen, ports))
+		if (!check_known_add(&seen, ports))
 			rc = doc_error(k->d, check_place(item->value, "ports"), ERR_EXISTS,
 				       "ports: %s have an arbitration already", ports);
 	}
-	names_free(&seen);
+	check_known_free(&seen);
 	return rc;
 }
 
@@ -96,7 +96,7 @@ check_groups(struct check *k)
 		if (!rc)
 			rc = check_selections(k, "except", g->except,
 					      check_place(item->value, "except"));
-		if (!rc && !names_add(&k->groups, g->name))
+		if (!rc && !check_known_add(&k->groups, g->name))
 			rc = doc_error(k->d, check_place(item->value, "name"), ERR_EXISTS,
 				       "name: two groups are called %s", g->name);
 	}
@@ -199,7 +199,7 @@ check_members(struct check *k, const struct config_partition *p, const struct do
 static int
 check_service(const struct check *k, const struct config_partition *p, const struct doc_node *map)
 {
-	if (p->level && !names_has(&k->levels, p->level))
+	if (p->level && !check_known_has(&k->levels, p->level))
 		return check_unknown(k, check_place(map, "level"), "level", "level", p->level,
 				     &k->levels);
 	if (p->level && p->sl != CONFIG_SL_FREE)
@@ -215,7 +215,7 @@ check_partition(struct check *k, struct claims *claims, uint32_t index, const st
 	const struct config_partition *p = &k->c->partitions.list[index];
 	int rc;
 
-	if (!names_add(&k->partitions, p->name))
+	if (!check_known_add(&k->partitions, p->name))
 		return doc_error(k->d, check_place(map, "name"), ERR_EXISTS,
 				 "name: two partitions are called %s", p->name);
 	rc = check_names(k, "subnets", "subnet", p->subnets, &k->subnets,
@@ -256,7 +256,7 @@ check_rule(struct check *k, const struct config_rule *r, const struct doc_node *
 	};
 	int rc = 0;
 
-	if (!names_has(&k->levels, r->level))
+	if (!check_known_has(&k->levels, r->level))
 		return check_unknown(k, check_place(map, "level"), "level", "level", r->level,
 				     &k->levels);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !rc; i++)
@@ -277,7 +277,7 @@ check_rules(struct check *k)
 	for (uint32_t i = 0; i < k->c->partitions.len; i++)
 		has_default |= k->c->partitions.list[i].pkey == PKEY_DEFAULT;
 	if (!has_default)
-		names_add(&k->partitions, "default");
+		check_known_add(&k->partitions, "default");
 	for (unsigned i = 0; i < k->c->qos.nrules && !rc; i++, item = item->next)
 		rc = check_rule(k, &k->c->qos.rules[i], item->value);
 	return rc;
