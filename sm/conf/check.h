@@ -16,7 +16,8 @@ check_config(struct config *c, const struct doc *d);
 /*
  * For the files check*.c.
  */
-/* Names of entries, found in no time. Zero-initialise; check_known_free() frees; texts are borrowed. */
+/* Names of entries, found in no time. Zero-initialise; check_known_free() frees; texts are
+ * borrowed. */
 struct check_known {
 	struct map map;		/* text as a key to index */
 	const char **texts;	/* in order, NULL behind the last */
