@@ -309,6 +309,9 @@ warn_if_readable(const struct config *c)
 
 	if (stat(c->file, &st) || !(st.st_mode & (S_IROTH | S_IWOTH)))
 		return;
+	if (c->qos.congestion.key)
+		log_warning("%s holds the key of congestion control and any user may open it: "
+			    "chmod o= %s", c->file, c->file);
 	for (unsigned i = 0; i < c->nsubnets; i++) {
 		if (!c->subnets[i].m_key)
 			continue;

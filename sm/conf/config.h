@@ -13,7 +13,7 @@
 
 /*
  * The typed configuration. One region owns all of it; immutable once loaded. Every option is one
- * row of the schema (conf/schema.c): name, type, range, default, help, and the stage that a change
+ * row of the schema (conf/schema*.c): name, type, range, default, help, and the stage that a change
  * invalidates; parser, printer, manual and reload read that row.
  */
 
@@ -126,7 +126,9 @@ void
 config_free(struct config *c);		/* NULL is allowed */
 
 /* The smallest (earliest) stage among the options that differ; for each difference fn (may be
- * NULL) gets "subnets[0].lmc" and old and new value as text. Keys are shown as "(hidden)". */
+ * NULL) gets "subnets[0].lmc" and old and new value as text. Keys are shown as "(hidden)". Entries
+ * of other lists are one difference each, "partitions[tenant-a]", with what differs in them, cut
+ * where it is long; "absent" is the other side of one that came or went. */
 typedef void (*config_diff_fn)(void *arg, const char *option, const char *old_value,
 			       const char *new_value, enum config_stage stage);
 enum config_stage
@@ -137,8 +139,8 @@ config_diff(const struct config *old, const struct config *new, config_diff_fn f
 void
 config_keep(struct config *fresh, const struct config *old);
 
-/* All options as YAML that reads back to the same configuration; m_key and sm_key are written as
- * they are: mind who sees it. */
+/* All options as YAML that reads back to the same configuration; m_key, sm_key and the key of
+ * congestion control are written as they are: mind who sees it. */
 void
 config_print(const struct config *c, struct buf *out);
 /* The reference: every option with type, range, default, help, stage, as mdoc list items. */

@@ -13,6 +13,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 UNIT, E2E, FUZZ = ("tests/%s/" % x for x in ("unit", "e2e", "fuzz"))
 REPORTED = {
     "M1 members with several join states leak their group": [(UNIT + "test_sa_group.c", "test_m1")],
+    "M3 MTU and rate only as codes that nobody wrote down": [
+        (UNIT + "test_conf_policy.c", "test_rates"), (UNIT + "test_conf_values.c", "test_ranges"),
+        (UNIT + "test_conf_policy.c", "test_partitions")],
     "M7 joins with another prefix": [(UNIT + "test_sa_group.c", "test_m7")],
     "M8 paths by a GID and a LID that disagree": [
         (E2E + "saquery.py", "--slid {i} --sgid {gh} --dlid {i}"),
@@ -32,7 +35,6 @@ REPORTED = {
     "R13 no path while tables are written": [(E2E + "cases_load.py", "test_load_reroute")],
 }
 WITHOUT = {
-    "M3": "MTU and rate of groups in the configuration: there are no partitions of one's own yet",
     "M17": "counters over a threshold: there is no such watch yet",
 }
 

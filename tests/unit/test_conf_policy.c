@@ -537,6 +537,88 @@ test_diff(void **state)
 		    "qos.congestion.key (hidden) -> (hidden) (push)\n");
 }
 
+/* A list of 2,000 GUIDs in one line, of 38 kB and more: all of them. */
+static void
+test_long_line(void **state)
+{
+	struct buf b = { 0 }, printed = { 0 };
+	struct config *c, *d;
+
+	(void)state;
+	buf_str(&b, "partitions: [{name: a, members: [");
+	for (unsigned i = 0; i < 2000; i++)
+		buf_printf(&b, "%s0x0002c903%08x", i ? ", " : "", i);
+	buf_str(&b, "]}]\n");
+	c = parse_ok(b.data);
+	for (unsigned i = 0; i < 2000; i++) {
+		char want[32];
+
+		snprintf(want, sizeof(want), "0x0002c903%08x", i);
+		assert_string_equal(c->partitions.list->members->nodes[i], want);
+	}
+	assert_null(c->partitions.list->members->nodes[2000]);
+	config_print(c, &printed);
+	d = parse_ok(printed.data);
+	assert_int_equal(config_diff(c, d, NULL, NULL), STAGE_NONE);
+	config_free(d);
+	b.data[strlen(b.data) - 6] = 'f';	/* the last one */
+	d = parse_ok(b.data);
+	buf_clear(&printed);
+	assert_int_equal(config_diff(c, d, collect, &printed), STAGE_PARTITIONS);
+	assert_true(printed.len < 500);
+	assert_non_null(strstr(printed.data, "0x0002c903000007cf]}]} -> ..."));
+	assert_non_null(strstr(printed.data, "0x0002c903000007ff]}]} (partitions)"));
+	buf_free(&b);
+	buf_free(&printed);
+	config_free(c);
+	config_free(d);
+}
+
+/* `format` so many times, with a number; what comes of it. */
+static void
+expect_repeated(const char *before, const char *format, unsigned times, const char *message)
+{
+	struct buf b = { 0 };
+
+	buf_str(&b, before);
+	for (unsigned i = 0; i < times; i++) {
+		const char *number = strchr(format, '#');
+
+		buf_printf(&b, "%.*s%u%s", (int)(number - format), format, i, number + 1);
+	}
+	if (strchr(before, '['))
+		buf_str(&b, "]}]\n");
+	if (message)
+		expect_error(b.data, message);
+	else
+		config_free(parse_ok(b.data));
+	buf_free(&b);
+}
+
+static void
+test_limits(void **state)
+{
+	static const char levels[] = "qos:\n  levels:\n";
+	static const char rules[] = "qos:\n  levels:\n  - name: a\n  rules:\n";
+
+	(void)state;
+	expect_repeated("partitions:\n", "- {name: p#}\n", 32767, NULL);
+	expect_repeated("partitions:\n", "- {name: p#}\n", 32768,
+			"t.yaml:2:1: partitions: expected at most 32767");
+	expect_repeated("groups: [{name: g, nodes: [", "n#, ", 65536, NULL);
+	expect_repeated("groups: [{name: g, nodes: [", "n#, ", 65537,
+			"t.yaml:1:27: nodes: expected at most 65536");
+	expect_repeated("groups: [{name: g, nodes: [", "/n#/, ", 256, NULL);
+	expect_repeated("groups: [{name: g, nodes: [", "/n#/, ", 257,
+			"t.yaml:1:1966: nodes: expected at most 256 regular expressions");
+	expect_repeated(levels, "  - {name: l#}\n", 16, NULL);
+	expect_repeated(levels, "  - {name: l#}\n", 17,
+			"t.yaml:3:3: qos.levels: expected at most 16");
+	expect_repeated(rules, "  - {level: a, service_id: #}\n", 10000, NULL);
+	expect_repeated(rules, "  - {level: a, service_id: #}\n", 10001,
+			"t.yaml:5:3: qos.rules: expected at most 10000");
+}
+
 int
 main(void)
 {
@@ -549,6 +631,8 @@ main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_subnets),
 		cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
