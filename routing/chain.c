@@ -132,7 +132,14 @@ attempt_run(struct attempt *a, struct error *e)
 	return rc ? error_set(e, rc, "its tables are not sound: %s", a->check.first) : 0;
 }
 
-/* What was chosen why, and then what the engine says but for the name of the fabric. */
+/* Length of the first part of a text, if that is it; else 0. */
+static size_t
+beginning(const char *text, const char *part)
+{
+	return strncmp(text, part, strlen(part)) ? 0 : strlen(part);
+}
+
+/* What was chosen why, and then what the engine says but for what the fabric is and lacks. */
 static void
 tell(struct plan *p, const struct attempt *a)
 {
@@ -143,8 +150,8 @@ tell(struct plan *p, const struct attempt *a)
 		snprintf(p->note, sizeof(p->note), "%s", note);
 		return;
 	}
-	if (strncmp(note, c->name, strlen(c->name)) == 0)
-		note += strlen(c->name);
+	note += beginning(note, c->name);
+	note += beginning(note, c->lost);
 	note += strspn(note, ",; ");
 	snprintf(p->note, sizeof(p->note), "%s%s: engine %s (for: %s)%s%s", c->name, c->lost,
 		 a->engine->name, a->engine->topologies, note[0] ? "; " : "", note);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/dragonfly.h"
-#include <stdio.h>
 #include <string.h>
 #include "routing/groups.h"
 #include "routing/hops.h"
+#include "routing/shape_impl.h"
 #include "sm/base/mem.h"
 
 /*
@@ -289,16 +289,11 @@ count_variants(const struct dragonfly *d)
 static void
 say(const struct dragonfly *d, struct engine_output *out)
 {
-	uint32_t missing = d->groups->n - d->links.n;
+	struct shape s = { .kind = SHAPE_GROUPS };
 	char text[GROUPS_TEXT_SIZE];
-	int len = snprintf(out->note, sizeof(out->note), "%s", groups_text(text, d->groups));
 
-	if (missing)
-		len += snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-				", %u of them missing", missing);
-	if (d->hops.ndetours)
-		snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-			 ", pairs that take detours: %u", d->hops.ndetours);
+	shape_lost_groups(d->groups, d->place, &d->links, &s);
+	hops_say(&d->hops, groups_text(text, d->groups), s.lost, out);
 }
 
 static void

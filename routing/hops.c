@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/hops.h"
+#include <stdio.h>
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -136,4 +137,14 @@ hops_fill(const struct hops *h, struct engine_output *out)
 	parallel_run(h->in->options ? h->in->options->threads : 0, h->links->n, 8, fill_rows, &f);
 	mem_free(f.first);
 	mem_free(f.lid);
+}
+
+void
+hops_say(const struct hops *h, const char *name, const char *lost, struct engine_output *out)
+{
+	int len = snprintf(out->note, sizeof(out->note), "%s%s", name, lost);
+
+	if (h->ndetours)
+		snprintf(out->note + len, sizeof(out->note) - (size_t)len,
+			 "; pairs that take detours: %u", h->ndetours);
 }

@@ -87,12 +87,12 @@ hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The shape for the next run; takes a reference over. */
 struct plan_memo *
 hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape));
-/* That of the last run of this engine, borrowed; NULL. */
-void *
-hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The tables: destinations of one switch are spread over the variants, and then over the cables of
  * a link. */
 void
 hops_fill(const struct hops *h, struct engine_output *out);
+/* The engine's remark: the name of the shape, what it lacks, and how many pairs take detours. */
+void
+hops_say(const struct hops *h, const char *name, const char *lost, struct engine_output *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/hyperx.h"
-#include <stdio.h>
 #include <string.h>
 #include "routing/hops.h"
 #include "routing/rows.h"
+#include "routing/shape_impl.h"
 #include "sm/base/mem.h"
 
 /*
@@ -130,15 +130,11 @@ rule_waits(const void *arg, uint32_t in, unsigned in_lane, uint32_t out, unsigne
 static void
 say(const struct hyperx *h, struct engine_output *out)
 {
+	struct shape s = { .kind = SHAPE_ROWS };
 	char text[ROWS_TEXT_SIZE];
-	int len = snprintf(out->note, sizeof(out->note), "%s", rows_text(text, h->rows));
 
-	if (h->rows->n > h->links.n)
-		len += snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-				", %u of them missing", h->rows->n - h->links.n);
-	if (h->hops.ndetours)
-		snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-			 ", pairs that take detours: %u", h->hops.ndetours);
+	shape_lost_rows(h->rows, h->at, &h->links, &s);
+	hops_say(&h->hops, rows_text(text, h->rows), s.lost, out);
 }
 
 static void

@@ -179,32 +179,47 @@ shape_lost_tree(const struct shape_tree *t, struct shape *s)
 
 /* ---- Grids ---- */
 
+/* Is there a switch at both ends of what would be the link, but not the link? */
+static bool
+lacks_link(const struct grid *g, const bool *taken, uint32_t sw, unsigned way)
+{
+	const struct grid_shape *s = g->shape;
+	unsigned d = way / 2, n = s->radix[d], at = grid_coordinate(g, sw, d);
+	unsigned next = way & 1 ? (at + n - 1) % n : (at + 1) % n;
+	bool end = !s->wraps[d] && (way & 1 ? at == 0 : at + 1 == n);
+
+	return !end && grid_link(g, sw, way) == LINKS_NONE &&
+		taken[g->place[sw] - at * s->stride[d] + next * s->stride[d]];
+}
+
+/* What lacks but for the links of switches that are not there. */
 void
 shape_lost_grid(const struct grid *g, struct shape *s)
 {
 	const struct grid_shape *shape = g->shape;
-	uint8_t *cut = mem_array((size_t)shape->nplaces * shape->dims + 1, 1);
+	bool *cut = mem_array((size_t)shape->nplaces * shape->dims + 1, sizeof(*cut));
+	bool *taken = mem_array(shape->nplaces + 1u, sizeof(*taken));
 	uint32_t rings = 0, missing = 0;
 
 	for (uint32_t sw = 0; sw < g->links->n; sw++)
+		taken[g->place[sw]] = true;
+	for (uint32_t sw = 0; sw < g->links->n; sw++)
 		for (unsigned way = 0; way < 2 * shape->dims; way++) {
-			unsigned d = way / 2, at = grid_coordinate(g, sw, d);
-			bool end = !shape->wraps[d] && (way & 1 ? at == 0 :
-							at + 1u == shape->radix[d]);
+			unsigned d = way / 2;
 			size_t line = (size_t)d * shape->nplaces + g->place[sw] -
-				at * shape->stride[d];
+				grid_coordinate(g, sw, d) * shape->stride[d];
 
-			if (end || grid_link(g, sw, way) != LINKS_NONE)
+			if (!lacks_link(g, taken, sw, way))
 				continue;
 			rings += shape->wraps[d] && !cut[line];
-			cut[line] = 1;
-			missing += !shape->wraps[d] && grid_next(g, sw, way) == FABRIC_NONE;
+			cut[line] = true;
+			missing += !shape->wraps[d];
 		}
 	mem_free(cut);
+	mem_free(taken);
 	add_count(s, shape->nplaces - g->links->n, "switch", "missing");
 	add_count(s, rings, "ring", "broken");
-	/* Each is missed from both ends, where both are there. */
-	add_count(s, (missing + 1) / 2, "link", "missing");
+	add_count(s, missing / 2, "link", "missing");	/* from both ends */
 	add_parallel(s, g->links);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/torus.h"
-#include <stdio.h>
 #include <string.h>
 #include "routing/hops.h"
+#include "routing/shape_impl.h"
 #include "routing/torus_impl.h"
 #include "sm/base/mem.h"
 
@@ -219,21 +219,11 @@ rule_lane(const void *arg, uint32_t in, uint32_t out, unsigned class)
 static void
 say(const struct torus *t, struct engine_output *out)
 {
+	struct shape s = { .kind = SHAPE_GRID };
 	char text[GRID_TEXT_SIZE];
-	uint32_t missing = t->shape->nplaces - t->links.n, cut = 0;
-	int len;
 
-	for (uint32_t sw = 0; sw < t->links.n; sw++)
-		for (unsigned d = 0; d < t->shape->dims; d++)
-			cut += t->shape->wraps[d] && !t->whole[(size_t)sw * t->shape->dims + d];
-	len = snprintf(out->note, sizeof(out->note), "%s", grid_text(text, t->shape));
-	if (missing)
-		len += snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-				", switches missing: %u", missing);
-	if (t->broken)
-		snprintf(out->note + len, sizeof(out->note) - (size_t)len,
-			 ", switches on rings that are cut: %u, pairs that take detours: %u", cut,
-			 t->hops.ndetours);
+	shape_lost_grid(&t->g, &s);
+	hops_say(&t->hops, grid_text(text, t->shape), s.lost, out);
 }
 
 static void

@@ -120,6 +120,8 @@ test_one_lost(void **state)
 		{ "torus 8 8 8 1", "torus", "8x8x8 torus, 1 ring broken:" },
 		{ "torus 5 5 1", "torus", "5x5 torus, 1 ring broken:" },
 		{ "mesh 4 4 1", "torus", "4x4 mesh, 1 link missing:" },
+		{ "torus 4 4 4 1", "torus",
+		  "4x4x4 torus or hypercube of 6 dimensions, 1 link missing:" },
 		{ "hypercube 5 1", "torus", "hypercube of 5 dimensions, 1 link missing:" },
 		{ "hyperx 4 4 2", "hyperx", "HyperX of 4x4 switches, 1 link missing:" },
 		{ "hyperx 6 2", "hyperx", "full mesh of 6 switches, 1 link missing:" },
@@ -138,6 +140,40 @@ test_one_lost(void **state)
 		plan_unref(less);
 		plan_unref(must_choose(g, NULL, shapes[i].recipe, shapes[i].engine,
 				       shapes[i].name));
+		plan_unref(whole);
+		fabric_unref(g);
+		fabric_unref(f);
+	}
+}
+
+/* A switch less is one thing that is missing, said once; its cables are not counted too, nor is
+ * anything said again by the engine. */
+static void
+test_one_switch(void **state)
+{
+	static const struct {
+		const char *recipe, *note;
+	} shapes[] = {
+		{ "torus 4 4 4 1", "4x4x4 torus or hypercube of 6 dimensions, 1 switch missing: "
+		  "engine torus (for: meshes, tori, hypercubes); pairs that take detours: " },
+		{ "torus 6 5 4 1", "6x5x4 torus, 1 switch missing: " },
+		{ "mesh 4 4 1", "4x4 mesh, 1 switch missing: " },
+		{ "dragonfly 4 2 2 9", "dragonfly of 9 groups, 36 switches, 1 switch missing, " },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct fabric *f = help_generate(shapes[i].recipe, false, 0);
+		struct fabric *g = help_without(f, f->switches[f->nswitches / 2 + 1], FABRIC_NONE);
+		struct plan *whole = must_choose(f, NULL, shapes[i].recipe, i < 3 ? "torus" :
+						 "dragonfly", "");
+		struct plan *p = must_choose(g, whole, shapes[i].recipe, i < 3 ? "torus" :
+					     "dragonfly", shapes[i].note);
+		const char *again = strstr(p->note, "missing");
+
+		if (i < 3 && strstr(again + 1, "missing"))
+			fail_msg("said twice: %s", p->note);
+		plan_unref(p);
 		plan_unref(whole);
 		fabric_unref(g);
 		fabric_unref(f);
@@ -287,7 +323,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names), cmocka_unit_test(test_irregular),
 		cmocka_unit_test(test_half_joined),
-		cmocka_unit_test(test_one_lost), cmocka_unit_test(test_keeps),
+		cmocka_unit_test(test_one_lost), cmocka_unit_test(test_one_switch),
+		cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_once),
 		cmocka_unit_test(test_real),
 	};
