@@ -107,11 +107,13 @@ bench: deps
 
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
-		$(BUILD)/bench_fault
+		$(BUILD)/test_losses $(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
+	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
+	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -j -l 11 -n $(SOAK_SEEDS)
 	@for c in mixed flood reroute; do \
 		BUILD=$(BUILD) LOAD_FABRIC=ft3-32 LOAD_SECONDS=20 python3 tests/e2e/daemon.py load_$$c \

@@ -6,10 +6,11 @@ import re
 import tempfile
 
 import fabrics
+import held
 import proof
 from cases_change import trunk
 from lab import Lab, need, wait_for
-from manager import Weftd
+from manager import OpenSM, Weftd
 
 ROW = re.compile(r"ports: in\s+(\d+), out\s+(\d+): \|(.*)\|")
 HOPS = 64
@@ -127,3 +128,71 @@ def test_lanes_dragonfly():
 def test_lanes_nue():
     """Engine nue on the dragonfly, and with a cable lost."""
     lanes("dfly-4-2-2-9", "nue")
+
+
+# What of the topologies of docs/engines.md is quick to bring up; each engine that is for one.
+MATRIX = (
+    ("torus-4-4-4-1", ("torus", "nue", "auto")), ("torus-5-3-2", ("torus", "nue", "dfsssp")),
+    ("mesh-4-4-2", ("torus", "nue", "updn")), ("hypercube-2-2", ("torus", "nue")),
+    ("hypercube-3-2", ("torus", "hyperx", "nue")), ("hypercube-4-1", ("torus", "nue")),
+    ("hypercube-5-1", ("torus", "auto")), ("hypercube-6-1", ("torus",)),
+    ("dfly-4-2-2-9", ("dragonfly", "dfsssp", "auto")), ("dragonfly+-5-4-4-2", ("dragonfly", "nue")),
+    ("dragonfly+-9-4-4-1", ("dragonfly",)), ("hyperx-4-4-2", ("hyperx", "nue")),
+    ("random-30-4-1-1", ("nue", "updn", "auto")), ("random-20-3-2-7", ("nue", "dfsssp")),
+    ("ft3-4", ("fattree", "updn", "auto")), ("edr_2tier_4leaf_2spine_par6.ibnd", ("auto", "nue")),
+    ("sdr_2sw_par2_lmc1_2007.ibnd", ("auto", "updn")))
+LARGE = (
+    ("torus-8-8-8-4", ("torus",)), ("dfly-6-3-3-19", ("dragonfly", "nue")),
+    ("dfly-8-4-4-33", ("dragonfly",)), ("ndr_rail_40sw_582ca.ibnd", ("auto", "nue")))
+
+
+def cell(path, name, engine):
+    """One engine on one fabric, whole: what devices hold, by a reader and a judge of their own."""
+    with Lab(path, sim="weftsim") as lab:
+        m = Weftd(lab, engine)
+        m.start()
+        s = m.wait_up(300)
+        need(s["engine_running"] == engine or engine == "auto", "%s on %s: %s runs: %s" %
+             (engine, name, s["engine_running"], s["reason"]))
+        j = held.prove(lab, "%s, %s" % (name, s["engine_running"]))
+        need(len(j.levels) <= s["path_classes"], "%s on %s: service levels %s, %d classes" %
+             (engine, name, j.levels, s["path_classes"]))
+        said = "with %d service levels: " % s["path_classes"] in m.weft("status")[0]
+        need(said == (s["path_classes"] > 1), "what weft status says of service levels")
+        m.stop()
+
+
+def matrix(cells):
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        for name, engines in cells:
+            for engine in engines:
+                cell(fabrics.fabric(name, tmp), name, engine)
+
+
+def test_lanes_matrix():
+    """Each engine on each topology that it is for, read back by SMPs and walked."""
+    matrix([c for c in MATRIX if not c[0].endswith(".ibnd")])
+
+
+def test_lanes_real():
+    """The recorded fabrics."""
+    matrix([c for c in MATRIX if c[0].endswith(".ibnd")])
+
+
+def test_lanes_large():
+    """What takes minutes: for make soak."""
+    matrix(LARGE)
+
+
+def test_lanes_judge():
+    """The judge finds OpenSM's credit loop on a torus, and none where its lanes break it."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        for engine, loop in (("minhop", True), ("lash", False)):
+            with Lab(fabrics.fabric("torus-5-3-2", tmp), sim="weftsim") as lab:
+                m = OpenSM(lab, engine)
+                m.start("-Q", "-s", "0")
+                m.wait_up()
+                j = held.Judged(held.Held(lab))
+                need(j.pairs == 30 * 29 and not j.unreachable and j.circle == loop,
+                     "%s: %d pairs, circle %s" % (engine, j.pairs, j.circle))
+                m.stop()

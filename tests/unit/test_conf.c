@@ -456,7 +456,7 @@ test_print_golden(void **state)
 		"journal\n"
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
-	static const char routing[] = "    routing:\n      engines: [fattree, updn, minhop]\n"
+	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"
 		"      fallback: warn\n      roots: []\n      classes:\n"
 		"        storage: []\n        other: []\n      lanes: 4\n      file: null\n"
 		"    max_op_vls: 8\n";
@@ -503,7 +503,7 @@ test_diff(void **state)
 	expect_diff("", S "{lmc: 1, sweep_interval: 1s}\n", STAGE_LIDS,
 		    "subnets[0].lmc 0 -> 1 (lids)\nsubnets[0].sweep_interval 10s -> 1s (live)\n");
 	expect_diff("", S "routing: {engines: [updn]}\n", STAGE_ROUTING,
-		    "subnets[0].routing.engines [fattree, updn, minhop] -> [updn] (routing)\n");
+		    "subnets[0].routing.engines [auto, updn, minhop] -> [updn] (routing)\n");
 	expect_diff("", S "routing: {classes: {storage: [\"/^s/\"]}}\n", STAGE_ROUTING,
 		    "subnets[0].routing.classes.storage [] -> [\"/^s/\"] (routing)\n");
 	expect_diff("", S "hoq_life: 17\n", STAGE_PUSH, "subnets[0].hoq_life 18 -> 17 (push)\n");
