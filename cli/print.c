@@ -236,6 +236,9 @@ proof_line(const json_t *s)
 	if (field_uint(p, "cut_off"))
 		emit(stdout, "              %llu pair%s joined by no cables\n", N(p, "cut_off"),
 		     field_uint(p, "cut_off") == 1 ? " is" : "s are");
+	if (field_uint(s, "path_classes") > 1)
+		emit(stdout, "              with %llu service levels: for hosts that use those of "
+		     "their path records\n", N(s, "path_classes"));
 }
 
 static void

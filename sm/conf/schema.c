@@ -388,7 +388,7 @@ const struct option schema_subnet[] = {
 		.help = "As standby: questions without an answer before it takes over.",
 	}, {
 		.name = "routing.engines", .type = OPTION_WORDS, .filled = true,
-		.initial = "[fattree, updn, minhop]",
+		.initial = "[auto, updn, minhop]",
 		.words = engine_words, .later = later_engines,
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
 		.help = "Routing engines in order of preference. The first whose result is "
