@@ -20,7 +20,7 @@ routing_src := \
 	routing/fattree_uneven.c \
 	routing/file.c \
 	routing/grid.c \
-	routing/grid_find.c \
+	routing/grid_find.c routing/grid_complete.c \
 	routing/groups.c \
 	routing/hops.c \
 	routing/hops_detour.c \

@@ -42,6 +42,10 @@ struct grid {
 /* The shape of a fabric (a reference), or ERR_REFUSED and the place that fits no grid. */
 int
 grid_find(const struct links *l, struct grid_shape **shape, struct error *e);
+/* The smallest grid that all links fit into, where grid_find() sees none because a small fabric
+ * lacks much (a reference); NULL: none, or none that is found in a bounded time. */
+struct grid_shape *
+grid_complete(const struct links *l);
 struct grid_shape *
 grid_shape_ref(struct grid_shape *s);
 void

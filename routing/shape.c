@@ -244,6 +244,17 @@ find_groups(const struct links *whole, const struct links *live, bool plus, stru
 	return found;
 }
 
+/* A small grid of which so much is missing that it is not seen at once. */
+static bool
+find_completed(const struct links *whole, const struct links *live, struct shape *s)
+{
+	struct grid_shape *g = grid_complete(whole);
+	bool found = g && take_grid(g, live, s);
+
+	grid_shape_unref(g);
+	return found;
+}
+
 /* ---- The questions ---- */
 
 /* What the last plan was routed by, if that still fits. */
@@ -266,7 +277,7 @@ recognise(const struct engine_input *in, const struct links *whole, const struct
 	    find_rows_or_grid(whole, live, s) || find_groups(whole, live, false, s))
 		return true;
 	if (!is_loose(whole))
-		return false;
+		return find_completed(whole, live, s);
 	s->kind = SHAPE_LOOSE;
 	snprintf(s->name, sizeof(s->name), "%u switches without a ring", live->n);
 	return true;

@@ -37,10 +37,11 @@ static int
 find_grid(const struct links *l, void **shape, struct error *e)
 {
 	struct grid_shape *found = NULL;
-	int rc = grid_find(l, &found, e);
 
+	if (grid_find(l, &found, e))
+		found = grid_complete(l);
 	*shape = found;
-	return rc;
+	return found ? 0 : ERR_REFUSED;
 }
 
 static int

@@ -96,11 +96,78 @@ test_damaged(void **state)
 		}
 }
 
+/* Small ones that lack so much that their squares do not tell, and were never seen whole. What is
+ * found has a place for every switch, and no link joins others than neighbours. */
+static void
+test_completed(void **state)
+{
+	static const struct {
+		const char *recipe, *found;
+		unsigned missing;	/* links */
+		bool less_one;		/* and a switch */
+	} grids[] = {
+		{ "mesh 4 4 1", "4x4 mesh", 1, false }, { "torus 5 3 1", "5x3 torus", 2, false },
+		{ "mesh 5 3 2 1", "5x3x2 mesh", 4, false }, { "torus 5 5 1", "5x5 torus", 6, true },
+		{ "hypercube 4 1", "4x4 torus or hypercube of 4 dimensions", 3, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(grids) / sizeof(grids[0]); i++)
+		for (uint64_t seed = 0; seed < 20; seed++) {
+			struct fabric *f = damaged(grids[i].recipe, grids[i].missing,
+						   grids[i].less_one, seed);
+			char text[GRID_TEXT_SIZE] = "";
+			struct grid_shape *s;
+			struct links links;
+			struct error e = { 0 };
+			struct grid g;
+
+			links_init(&links, f);
+			s = grid_complete(&links);
+			if (!s || strcmp(grid_text(text, s), grids[i].found))
+				fail_msg("%s, seed %u: %s", grids[i].recipe, (unsigned)seed, text);
+			assert_int_equal(grid_open(&g, s, &links, &e), 0);
+			grid_close(&g);
+			grid_shape_unref(s);
+			links_free(&links);
+			fabric_unref(f);
+		}
+}
+
+/* Fabrics that are none are not made into one, and it does not take long to see that: a large one
+ * is given up. */
+static void
+test_no_grid(void **state)
+{
+	static const char *const recipes[] = {
+		"random 12 4 1 1", "random 16 4 1 2", "random 24 4 1 3", "random 30 6 1 4",
+		"random 100 4 1 5", "random 250 6 1 6", "slim-fly 5 1", "dragonfly 4 2 2 9",
+		"ft2 8 4 8", "ft3 8",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(recipes) / sizeof(recipes[0]); i++)
+		for (uint64_t seed = 0; seed < 4; seed++) {
+			struct fabric *f = help_generate(recipes[i], true, seed);
+			struct grid_shape *s;
+			struct links links;
+
+			assert_non_null(f);
+			links_init(&links, f);
+			s = grid_complete(&links);
+			if (s)
+				fail_msg("%s is a grid?", recipes[i]);
+			links_free(&links);
+			fabric_unref(f);
+		}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole), cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_completed), cmocka_unit_test(test_no_grid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
