@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every engine of packaged OpenSM and Weft's, by what they leave in the devices of one fabric.
 
-usage: engines.py [-l LIMIT] [-e ENGINE,...] [-w ENGINE,...] [FABRIC...]   FABRIC: torus-4-4-4-2 ...
+usage: engines.py [-b] [-l LIMIT] [-e ENGINE,...] [-w ENGINE,...] [FABRIC...]   torus-4-4-4-2 ...
 
 Each manager brings a fresh fabric of weftsim up by one engine. Then forwarding tables and SL to
 VL tables are read back by SMPs, service levels by path records, and tests/e2e/held.py, which shares
@@ -30,10 +30,11 @@ from lab import Failure, Lab, need  # noqa: E402
 from manager import OpenSM, Weftd  # noqa: E402
 
 OPENSM = ["minhop", "updn", "dnup", "ftree", "lash", "dor", "torus-2QoS", "sssp", "dfsssp", "nue"]
-FABRICS = ["torus-4-4-4-2", "torus-6-5-4-1", "torus-5-3-2", "mesh-4-4-2", "hypercube-2-2",
-           "hypercube-3-2", "hypercube-4-2", "hypercube-5-2", "hypercube-6-2", "dfly-4-2-2-9",
-           "dfly-6-3-3-19", "dragonfly+-5-4-4-4", "dragonfly+-9-4-4-4", "random-30-4-2-1",
-           "ft3-8", "ndr_rail_40sw_582ca.ibnd", "edr_2tier_4leaf_2spine_par6.ibnd"]
+FABRICS = ["torus-4-4-4-2", "torus-6-5-4-1", "torus-4-4-2", "torus-5-3-2", "mesh-4-4-2",
+           "hypercube-2-2", "hypercube-3-2", "hypercube-4-2", "hypercube-5-2", "hypercube-6-2",
+           "dfly-4-2-2-9", "dfly-6-3-3-19", "dragonfly+-5-4-4-4", "dragonfly+-9-4-4-4",
+           "hyperx-4-4-2", "random-30-4-2-1", "ft2-8-4-8", "ft3-8", "ndr_rail_40sw_582ca.ibnd",
+           "edr_2tier_4leaf_2spine_par6.ibnd"]     # torus-8-8-8-4, dfly-8-4-4-33 take an hour
 LANES = 8
 HEAD = ("manager", "engine", "lanes", "hops", "shift", "A2A", "bisection", "")
 SECONDS = 900       # for reading all that devices hold
@@ -124,14 +125,36 @@ def row(name, path, folder, who, engine, o):
         return None if cells[-1] else shift, (who, called) + cells
 
 
+def title(name):
+    return name if "." in name else name.replace("-", " ")
+
+
+def brief(name, rows):
+    """A fabric as one line, as docs/engines.md has them: cells of row()."""
+    def text(cells):
+        return "%s %s, %s" % (cells[1], cells[4], cells[6])
+
+    ours = [text(r) for r in rows if r[0] == "Weft"]
+    sound = sorted((r for r in rows if r[0] == "OpenSM" and r[4] != "-" and not r[7]),
+                   key=lambda r: [float(x) for x in r[4].split(" / ")])
+    cyclic, none = [], []
+    for r in rows:
+        if r[0] == "OpenSM" and r not in sound:
+            (cyclic if "loop" in r[7] else none).append(r[1])
+    return "| `%s` | %s | %s | %s | %s |" % (
+        title(name), "; ".join(ours), "; ".join(text(r) for r in sound) or "none",
+        ", ".join(cyclic), ", ".join(none))
+
+
 def table(name, folder, o):
-    path = fabrics.fabric(name, folder)
-    print("\n### %s\n\n| %s |\n|%s" % (name.replace("-", " ") if "." not in name else name,
-                                      " | ".join(HEAD), "---|" * len(HEAD)), flush=True)
-    rows = []
+    path, rows = fabrics.fabric(name, folder), []
     for who, engine in [("OpenSM", e) for e in o.engines] + [("Weft", e) for e in o.weft]:
         rows.append(row(name, path, folder, who, engine, o))
         print("  %s %s" % (name, " ".join(rows[-1][1])), file=sys.stderr, flush=True)
+    if o.brief:
+        print(brief(name, [cells for _, cells in rows]), flush=True)
+        return
+    print("\n### %s\n\n| %s |\n|%s" % (title(name), " | ".join(HEAD), "---|" * len(HEAD)))
     best = min((r[0] for r in rows if r[0]), default=None)
     for shift, cells in rows:
         print("| %s |" % " | ".join("**%s**" % c if c and shift and shift == best else c
@@ -143,9 +166,13 @@ def bench():
     p.add_argument("-l", "--limit", type=int, default=300, help="seconds for one manager")
     p.add_argument("-e", "--engines", default=",".join(OPENSM), help="of OpenSM")
     p.add_argument("-w", "--weft", default="auto,nue", help="engines of Weft")
+    p.add_argument("-b", "--brief", action="store_true", help="a line for each fabric")
     p.add_argument("fabrics", nargs="*", default=FABRICS)
     o = p.parse_args()
     o.engines, o.weft = ([x for x in e.split(",") if x] for e in (o.engines, o.weft))
+    if o.brief:
+        print("| fabric | Weft | OpenSM, the best first | close credit loops | refuse |\n" +
+              "|---" * 5 + "|")
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as tmp:
         for name in o.fabrics:
             table(name, tmp, o)
