@@ -207,6 +207,8 @@ checker_init(struct checker *c, const struct check_input *in)
 	*c = (struct checker){ .in = in, .f = f };
 	channels_init(&c->channels, f, in->lanes && in->lanes->lanes ? in->lanes->lanes : 1);
 	c->classes = in->lanes && in->lanes->classes ? in->lanes->classes : 1;
+	if (c->classes > SLS_LEN)
+		c->classes = SLS_LEN;
 	c->part = mem_array(f->nswitches, sizeof(*c->part));
 	c->sources = mem_array(f->nswitches, sizeof(*c->sources));
 	c->part_sources = mem_array(f->nswitches, sizeof(*c->part_sources));
@@ -233,9 +235,6 @@ scratch_free(struct scratch *s)
 	mem_free(s->queue);
 	mem_free(s->columns);
 	mem_free(s->apart);
-	mem_free(s->known);
-	mem_free(s->stamp);
-	mem_free(s->work);
 	mem_free(s->sent[0]);
 	mem_free(s->sent[1]);
 	ladder_block_free(&s->ladder);
@@ -307,20 +306,11 @@ certified(const struct checker *c)
 }
 
 static void
-graph_init(struct checker *c)
+sent_init(struct checker *c)
 {
-	size_t states = (size_t)c->f->nedges * c->channels.lanes * c->classes;
-
-	channels_open(&c->channels);
 	for (unsigned i = 0; i < c->threads; i++) {
 		struct scratch *s = &c->scratch[i];
 
-		if (c->channels.lanes > 1) {
-			s->known = mem_array(c->f->nswitches, sizeof(*s->known));
-			s->stamp = mem_array(states, sizeof(*s->stamp));
-			s->work = mem_array(states, sizeof(*s->work));
-			continue;
-		}
 		s->sent[0] = mem_array(c->f->nswitches, LADDER_LANES);
 		s->sent[1] = mem_array(c->in->also ? c->f->nswitches : 0, LADDER_LANES);
 	}
@@ -329,8 +319,13 @@ graph_init(struct checker *c)
 size_t
 checker_graph(struct checker *c)
 {
-	graph_init(c);
-	run_blocks(c, depend_blocks);
+	channels_open(&c->channels);
+	if (c->channels.lanes > 1) {
+		depend_with_lanes(c);
+	} else {
+		sent_init(c);
+		run_blocks(c, depend_blocks);
+	}
 	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
 	       sizeof(*c->channels.bits);
 }

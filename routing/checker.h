@@ -3,12 +3,13 @@
 #define ROUTING_CHECKER_H
 
 #include "routing/channels.h"
+#include "routing/columns.h"
 #include "routing/ladder.h"
 
 /*
  * Between check.c, which runs the proof, ladder.c, which finds what is sound, walk.c, which looks
- * at the rest one LID at a time, and depend.c, which enters what waits for what where the order of
- * switches does not settle it.
+ * at the rest one LID at a time, and depend.c and depend_lanes.c, which enter what waits for what
+ * where the order of switches does not settle it.
  */
 #define CHECKER_BLOCK 64u	/* LIDs whose entries walk.c gathers at a time */
 
@@ -49,14 +50,10 @@ struct scratch {
 	uint8_t *exits;		/* by switch: where it must send the present LID, if it is silent */
 	uint32_t *queue;	/* of levels_reach() */
 	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port */
-	uint32_t *known;	/* by switch: a LID of it that was followed, 0; lanes only */
-	uint32_t *stamp;	/* by (channel, class): present walk's number; lanes only */
-	uint64_t *work;		/* states to follow; lanes only */
-	uint32_t walk;		/* number of the present walk */
 	bool walked;		/* some LID was walked by itself */
 	bool turns;		/* some way turns from down to up in the order of switches */
 	struct ladder_block ladder;	/* LIDs that are done side by side */
-	uint8_t *sent[2];	/* entries of such LIDs, by switch; graph only */
+	uint8_t *sent[2];	/* entries of such LIDs, by switch; graph of one lane only */
 };
 
 /* A switch as the walk needs it. */
@@ -84,6 +81,7 @@ struct checker {
 	bool ordered;			/* an order of switches is there */
 	struct plan_proof *proof;	/* to be filled by LID; NULL */
 	bool any_silent;		/* there are silent switches */
+	struct depend_lanes *lanes;	/* while depend_with_lanes() runs */
 	struct scratch *scratch;	/* by thread */
 	unsigned threads;		/* resolved number */
 };
@@ -110,9 +108,12 @@ void
 walk_note(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate);
 
 /* Enter what packets to LIDs from `first` on (LADDER_LANES of them) wait for, of one or two sets of
- * tables: into one lane, or into those of in->lanes. */
+ * tables, where there is one lane. */
 void
 depend_block(const struct checker *c, struct scratch *s, uint32_t first);
+/* The same for all LIDs, where there are more lanes: those of in->lanes. */
+void
+depend_with_lanes(struct checker *c);
 /* Does a way to this LID, which s->next[] holds, turn from down to up in c->order? */
 bool
 depend_turns(const struct checker *c, const struct scratch *s);

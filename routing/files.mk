@@ -5,8 +5,10 @@ routing_src := \
 	routing/channels.c \
 	routing/check.c \
 	routing/classes.c \
+	routing/columns.c \
 	routing/cuts.c \
 	routing/depend.c \
+	routing/depend_lanes.c \
 	routing/dfsssp.c \
 	routing/dragonfly.c \
 	routing/engines.c \

@@ -38,8 +38,8 @@ struct plan_lids {
 /* Section: path class and lane of a packet; NULL functions mean 0 (one class, one lane). */
 struct plan_lanes {
 	uint32_t refs;			/* atomic */
-	uint8_t classes;		/* path classes C, >= 1 */
-	uint8_t lanes;			/* virtual lanes V, >= 1 */
+	uint8_t classes;		/* path classes C, 1..SLS_LEN */
+	uint8_t lanes;			/* virtual lanes V, 1..SLS_VLS */
 	/* Instead of path_class(), where the packets from the sources at a switch to a LID need
 	 * not be of one class (tables of others): bit n for class n. NULL. */
 	uint32_t (*path_classes)(const struct plan_lanes *l, uint32_t src_sw, uint16_t dst_lid);

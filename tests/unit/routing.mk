@@ -48,3 +48,7 @@ test_classes_extra := -lcmocka
 unit_tests += test_tree_order
 test_tree_order_libs := routing fabric sim text wire base
 test_tree_order_extra := -lcmocka
+unit_tests += test_depend
+tsan_tests += test_depend
+test_depend_libs := qos routing fabric sim text wire base
+test_depend_extra := -lcmocka
