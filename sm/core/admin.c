@@ -143,6 +143,8 @@ lend_sms(void *arg, struct sa_sm list[SA_SMS_MAX])
 		const struct peer_sm *p = &s->peers[i];
 		uint32_t port = fabric_port_by_guid(f, p->guid);
 
+		if (p->presence == PEER_LOST)
+			continue;
 		list[len].lid = port == FABRIC_NONE ? p->lid : s->plan->lids->base[port];
 		list[len++].info = (struct sminfo){
 			.guid = p->guid, .activity = p->activity, .priority = p->priority,

@@ -70,16 +70,20 @@ notice_own_sminfo(const struct subnet *s, struct sminfo *i)
 	};
 }
 
-/* What we say of ourselves. Set (handover and the like) is answered as illegal in this state: a
- * master keeps its office, and a standby takes over when the master is gone. */
+/* What we say of ourselves. Of all that Set asks only this is legal in the state that we are in: one
+ * that leads beside us gives up its office. A master keeps its own, and a standby takes over when
+ * the master is gone. */
 static void
 sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
 {
 	struct sminfo i;
 
+	if (smp->h.method == MAD_SET) {
+		sminfo_decode(&i, smp->data);
+		if (smp->h.attr_mod != SM_HANDOVER || !peers_handed_over(s, &i))
+			smp->h.status = MAD_STATUS_BAD_FIELD;
+	}
 	notice_own_sminfo(s, &i);
-	if (smp->h.method == MAD_SET)
-		smp->h.status = MAD_STATUS_BAD_FIELD;
 	smp->h.method = MAD_GET_RESP;
 	sminfo_encode(&i, smp->data);
 	answer(s, m, smp);

@@ -11,23 +11,61 @@
  *
  * Two that start together see each other or not, as it happens. Who is asked for SMInfo by somebody
  * that it has not seen looks again before it decides (peers_asked).
+ *
+ * A master that hears nothing of another manager does not know what that one does: it may take the
+ * master for dead, lead beside it, and stand by again before a word of it gets through. So a master
+ * that stands back says so to the other (Set(SMInfo), HANDOVER) until it is heard. And who does not
+ * answer is kept as lost, and asked again with growing patience; when it is back, whatever it is
+ * then, it may have led. What such a one has written is read back (peers_settled), at intervals
+ * that grow too.
  */
 #include "sm/core/subnet_i.h"
+#include "sm/core/sweep_i.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define ASK_FIRST SEC(1)		/* a lost one, */
+#define ASK_MAX SEC(300)
+#define SETTLE_FIRST SEC(1)		/* reading back, */
+#define SETTLE_MAX SEC(300)
+#define PEACE SEC(1800)			/* after which the intervals are short again */
+#define HANDOVERS 16			/* polls of a master that does not hear of a handover */
+
+static struct peer_sm *
+peer_find(struct subnet *s, uint64_t node_guid, unsigned port)
+{
+	for (unsigned n = 0; n < s->npeers; n++)
+		if (s->peers[n].node_guid == node_guid && s->peers[n].port == port)
+			return &s->peers[n];
+	return NULL;
+}
+
+/* The one that is lost for the longest time, or NULL. */
+static struct peer_sm *
+peer_longest_lost(struct subnet *s)
+{
+	struct peer_sm *longest = NULL;
+
+	for (unsigned n = 0; n < s->npeers; n++)
+		if (s->peers[n].presence == PEER_LOST &&
+		    (!longest || s->peers[n].sweep < longest->sweep))
+			longest = &s->peers[n];
+	return longest;
+}
 
 /* The slot of a subnet manager that is known, or a new one; NULL: there are too many. */
 static struct peer_sm *
 peer_slot(struct subnet *s, uint64_t node_guid, unsigned port)
 {
-	for (unsigned n = 0; n < s->npeers; n++)
-		if (s->peers[n].node_guid == node_guid && s->peers[n].port == port)
-			return &s->peers[n];
-	if (s->npeers == PEERS_MAX)
-		return NULL;
-	s->peers[s->npeers] = (struct peer_sm){0};
-	return &s->peers[s->npeers++];
+	struct peer_sm *p = peer_find(s, node_guid, port);
+
+	if (p)
+		return p;
+	p = s->npeers < PEERS_MAX ? &s->peers[s->npeers++] : peer_longest_lost(s);
+	if (p)
+		*p = (struct peer_sm){ 0 };
+	return p;
 }
 
 static void
@@ -42,9 +80,9 @@ tell_peer(struct subnet *s, const struct peer_sm *before, const struct peer_sm *
 	else if (s->role == ROLE_MASTER && now->state == SM_MASTER && before->state != SM_MASTER)
 		subnet_event(s, EVENT_ROLE, LOG_L_WARNING, now->guid, now->port, "another subnet "
 			     "manager is master too: %s; if neither gives way, stop one", text);
-	else if (!before->guid)
-		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, now->guid, now->port,
-			     "another subnet manager is there: %s", text);
+	else if (!before->guid || before->presence == PEER_LOST)
+		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, now->guid, now->port, "another subnet "
+			     "manager is there%s: %s", before->guid ? " again" : "", text);
 }
 
 void
@@ -69,14 +107,61 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 		.sweep = s->sweep.id,
 	};
 	tell_peer(s, &before, peer);
+	if (s->role == ROLE_MASTER && before.guid && before.presence == PEER_LOST)
+		s->rivals = true;
+}
+
+static void
+lose(struct subnet *s, struct peer_sm *p)
+{
+	if (p->presence != PEER_LOST)
+		p->failures = 0;
+	p->presence = PEER_LOST;
+	p->ask_at = loop_now(s->env.loop) + backoff_delay(ASK_FIRST, ASK_MAX, p->failures++);
 }
 
 void
 peers_lost(struct subnet *s, const struct device *d, unsigned port)
 {
-	for (unsigned n = 0; n < s->npeers; n++)
-		if (s->peers[n].node_guid == d->guid && s->peers[n].port == port)
-			s->peers[n] = s->peers[--s->npeers];
+	struct peer_sm *p = peer_find(s, d->guid, port);
+
+	if (p)
+		lose(s, p);
+}
+
+/* Ask a manager that is known how it is. */
+static void
+ask(struct subnet *s, struct peer_sm *p)
+{
+	struct device *d = topo_find(&s->topo, p->node_guid);
+
+	if (!d || d->silent || p->port > d->info.num_ports) {
+		if (p->presence != PEER_LOST)
+			lose(s, p);
+		return;
+	}
+	if (p->presence == PEER_LOST && loop_now(s->env.loop) < p->ask_at)
+		return;
+	bits_set(&d->sminfo, p->port);
+	sweep_device_ready(s, d);
+}
+
+void
+peers_start(struct subnet *s, bool all)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (!all)
+			ask(s, &s->peers[i]);
+		else if (s->peers[i].presence == PEER_HERE)
+			s->peers[i].presence = PEER_AWAITED;
+}
+
+void
+peers_swept(struct subnet *s)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (s->peers[i].presence == PEER_AWAITED)
+			lose(s, &s->peers[i]);
 }
 
 const char *
@@ -117,7 +202,7 @@ static bool
 is_peer(const struct subnet *s, const struct device *d)
 {
 	for (unsigned i = 0; i < s->npeers; i++)
-		if (s->peers[i].node_guid == d->guid)
+		if (s->peers[i].node_guid == d->guid && s->peers[i].presence != PEER_LOST)
 			return true;
 	return false;
 }
@@ -151,6 +236,28 @@ peers_overlooked(struct subnet *s)
 }
 
 bool
+peers_handed_over(struct subnet *s, const struct sminfo *i)
+{
+	char guid[GUID_TEXT_SIZE];
+
+	if (s->role != ROLE_MASTER || i->state != SM_MASTER || i->guid == s->port->id.guid ||
+	    (s->conf->sm_key && i->sm_key != s->conf->sm_key))
+		return false;
+	log_limited(&s->limit_device, LOG_L_NOTICE, "the subnet manager with GUID %s led too and "
+		    "stands back: what it wrote is read back", guid_text(guid, i->guid));
+	s->rivals = true;
+	subnet_want_sweep(s, SWEEP_LIGHT);
+	return true;
+}
+
+void
+peers_hand_over(struct subnet *s)
+{
+	s->handovers = s->master.state == SM_MASTER ? HANDOVERS : 0;
+	s->handover_put_off = false;
+}
+
+bool
 peers_elect(struct subnet *s)
 {
 	const struct peer_sm *first = NULL;
@@ -158,7 +265,8 @@ peers_elect(struct subnet *s)
 	for (unsigned i = 0; i < s->npeers; i++) {
 		const struct peer_sm *p = &s->peers[i];
 
-		if (p->wrong_key || p->state == SM_NOT_ACTIVE || p->guid == s->port->id.guid)
+		if (p->presence == PEER_LOST || p->wrong_key || p->state == SM_NOT_ACTIVE ||
+		    p->guid == s->port->id.guid)
 			continue;
 		if (p->state == SM_MASTER && s->role != ROLE_MASTER) {
 			first = p;
@@ -179,19 +287,62 @@ peers_elect(struct subnet *s)
 	return false;
 }
 
+/* How long it is until what others may have written is read back. */
+static monotime
+settle_delay(struct subnet *s)
+{
+	monotime now = loop_now(s->env.loop);
+
+	if (now < s->settle_at)
+		return s->settle_at - now;
+	if (now - s->settle_at > PEACE)
+		s->rivalries = 0;
+	s->settle_at = now + backoff_delay(SETTLE_FIRST, SETTLE_MAX, s->rivalries++);
+	return 0;
+}
+
 void
 peers_settled(struct subnet *s)
 {
+	monotime delay;
+
 	for (unsigned i = 0; i < s->npeers; i++)
-		if (s->peers[i].state == SM_MASTER) {
+		if (s->peers[i].state == SM_MASTER && s->peers[i].presence != PEER_LOST) {
 			s->rivals = true;
 			return;
 		}
 	if (!s->rivals)
 		return;
+	delay = settle_delay(s);
+	if (delay) {
+		loop_timer_set(s->settle_timer, delay);
+		return;
+	}
 	s->rivals = false;
 	guids_doubt(s);
 	subnet_sweep(s);
+}
+
+/* The next look decides what is read back. */
+static void
+on_settle(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (s->role == ROLE_MASTER && s->rivals)
+		subnet_want_sweep(s, SWEEP_LIGHT);
+}
+
+void
+peers_init(struct subnet *s)
+{
+	s->settle_timer = loop_timer_new(s->env.loop, on_settle, s);
+}
+
+void
+peers_free(struct subnet *s)
+{
+	loop_timer_free(s->settle_timer);
 }
 
 /* Standby: ask the master whether it lives; the answer comes to peers_done(). */
@@ -208,6 +359,20 @@ peers_poll(struct subnet *s)
 	transact_ready(s->transact, &d->agent.target);
 }
 
+/* What the question becomes: we say what we were. */
+static void
+hand_over(struct subnet *s, struct transact_request *r)
+{
+	struct sminfo i;
+
+	notice_own_sminfo(s, &i);
+	i.state = SM_MASTER;
+	i.sm_key = s->conf->sm_key;
+	r->method = MAD_SET;
+	r->attr_mod = SM_HANDOVER;
+	sminfo_encode(&i, r->data);
+}
+
 bool
 peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 {
@@ -219,6 +384,9 @@ peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 	r->method = MAD_GET;
 	r->attr_id = ATTR_SM_INFO;
 	r->cookie = (uint64_t)n;
+	if (s->handovers && !s->handover_put_off && s->role == ROLE_STANDBY &&
+	    d->guid == s->master.node_guid && n == s->master.port)
+		hand_over(s, r);
 	if (!subnet_address(s, d, (unsigned)n, r))
 		return false;
 	d->inflight++;
@@ -248,6 +416,12 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (a->kind != AGENT_DEVICE)
 		return;
 	d->inflight--;
+	if (res->method == MAD_SET) {
+		s->handovers = res->error ? s->handovers - 1 : 0;
+		s->handover_put_off = true;
+		return;
+	}
+	s->handover_put_off = false;
 	if (res->error || res->mad_status || res->attr_id != ATTR_SM_INFO) {
 		poll_failed(s, false);
 		return;

@@ -280,7 +280,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
 		char text[200];
 
-		if (s->peers[i].state == SM_MASTER)
+		if (s->peers[i].state == SM_MASTER && s->peers[i].presence != PEER_LOST)
 			warn(st, "another subnet manager claims to be master too: %s",
 			     peers_text(s, &s->peers[i], text, sizeof(text)));
 	}

@@ -383,6 +383,8 @@ stand_by(struct subnet *s)
 	s->poll_failures = 0;
 	s->want_route = false;		/* whoever leads does it, and so shall we when we do */
 	office_leave(s);
+	if (s->role == ROLE_MASTER)
+		peers_hand_over(s);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	subnet_command_failed(s, ERR_REFUSED, s->why_not);
@@ -433,6 +435,7 @@ subnet_sweep_done(struct subnet *s)
 		return;
 	}
 	s->own_port_down = false;
+	peers_swept(s);
 	if (s->role == ROLE_WAITING)
 		set_role(s, ROLE_DISCOVERING, "");
 	if (s->role == ROLE_DISCOVERING && peers_overlooked(s)) {
@@ -591,6 +594,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	multicast_init(s);
 	guids_init(s);
 	trap_init(s);
+	peers_init(s);
 	babble_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
@@ -643,6 +647,7 @@ subnet_free(struct subnet *s)
 	multicast_free(s);
 	guids_free(s);
 	trap_free(s);
+	peers_free(s);
 	babble_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);

@@ -190,6 +190,13 @@ struct route {
 
 /* Another subnet manager. */
 #define PEERS_MAX 32
+enum peer_presence {
+	PEER_HERE,		/* it answered when it was asked last */
+	PEER_AWAITED,		/* the present sweep has not come to it yet */
+	PEER_LOST,		/* it did not answer: it counts for nothing, but what it does is
+				 * not known, and when it is back it may have led meanwhile */
+};
+
 struct peer_sm {
 	uint64_t guid;		/* its port GUID */
 	uint64_t node_guid;	/* of the device it sits on */
@@ -200,6 +207,9 @@ struct peer_sm {
 	uint32_t activity;
 	bool wrong_key;		/* its SM_Key is not ours: ignored, and shown */
 	uint32_t sweep;		/* sweep that found it */
+	enum peer_presence presence;
+	unsigned failures;	/* PEER_LOST: how often it did not answer since */
+	monotime ask_at;	/* PEER_LOST: light sweeps do not ask it before */
 };
 
 /* What traffic is kept off; see drain.c. */
@@ -382,8 +392,15 @@ struct subnet {
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
-	bool rivals;			/* another master was there while we led */
+	bool rivals;			/* another master was, or may have been, there while we
+					 * led: what it wrote is to be read back, */
+	unsigned rivalries;		/* which was done so often */
+	monotime settle_at;		/* and is not done again before */
+	struct loop_timer *settle_timer;	/* until then */
 	struct peer_sm master;		/* standby: who is in charge */
+	unsigned handovers;		/* and is to be told, at most so many times more, that we
+					 * led beside it */
+	bool handover_put_off;		/* but first is asked whether it lives */
 	unsigned poll_failures;
 	uint8_t stranger[SMP_MAX_HOPS + 1];	/* return path of a question while discovering */
 	uint8_t stranger_hops;		/* its length, 0: nobody asked */
@@ -705,20 +722,36 @@ push_field_name(unsigned bit);
 /* peers.c */
 void
 peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i);
+void
+peers_init(struct subnet *s);
+void
+peers_free(struct subnet *s);
+/* A sweep begins that asks those found on its way (`all`), or (light) those that are known. */
+void
+peers_start(struct subnet *s, bool all);
+/* It has ended: who was not found is lost. */
+void
+peers_swept(struct subnet *s);
 /* It says IsSM, but no subnet manager answers there. */
 void
 peers_lost(struct subnet *s, const struct device *d, unsigned port);
 /* Somebody asks us for SMInfo: perhaps a subnet manager that we do not know. */
 void
 peers_asked(struct subnet *s, const struct smp *smp);
+/* Another master gave up its office to us (SMInfo with modifier HANDOVER). False: it may not. */
+bool
+peers_handed_over(struct subnet *s, const struct sminfo *i);
+/* We led, and stand back for `master`: it is to be told. */
+void
+peers_hand_over(struct subnet *s);
 /* After discovery, before the decision: one that asked was not seen. True only once in a row. */
 bool
 peers_overlooked(struct subnet *s);
 /* After discovery: decide who is master. True: we are. */
 bool
 peers_elect(struct subnet *s);
-/* We lead, and a sweep has ended. Where another master was and is no more, all that it may have
- * written is to be read back. */
+/* We lead, and a sweep has ended. Where another master was and is no more, or may have been while
+ * nobody heard of it, all that it may have written is to be read back. */
 void
 peers_settled(struct subnet *s);
 void

@@ -532,20 +532,6 @@ start_device(struct subnet *s, struct device *d)
 		start_retries(s, d);
 }
 
-/* Other subnet managers are asked how they are. */
-static void
-start_peers(struct subnet *s)
-{
-	for (unsigned i = 0; i < s->npeers; i++) {
-		struct device *d = topo_find(&s->topo, s->peers[i].node_guid);
-
-		if (!d || d->silent || s->peers[i].port > d->info.num_ports)
-			continue;
-		bits_set(&d->sminfo, s->peers[i].port);
-		sweep_device_ready(s, d);
-	}
-}
-
 void
 sweep_start(struct subnet *s, enum sweep_kind kind)
 {
@@ -560,14 +546,13 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->told = s->told || s->dirty.len;
 	s->told = false;
 	w->rounds = 0;
-	s->npeers = kind == SWEEP_HEAVY ? 0 : s->npeers;
 	for (unsigned i = 0; i < SWEEP_LEVELS; i++)
 		w->level[i].work = 0;
 	list_each(it, &s->topo.devices)
 		start_device(s, list_entry(it, struct device, all));
 	map_clear(&s->dirty);
-	if (w->kind == SWEEP_LIGHT)
-		start_peers(s);
+	if (w->kind >= SWEEP_LIGHT)
+		peers_start(s, w->kind == SWEEP_HEAVY);
 	loop_timer_set(s->level_timer, LEVEL_TICK);
 	if (w->kind == SWEEP_HEAVY || transact_is_idle(s->transact)) {
 		s->own_wanted = true;

@@ -175,6 +175,8 @@ enum sm_state {
 	SM_MASTER = 3,
 };
 
+#define SM_HANDOVER 1u		/* attribute modifier of a Set(SMInfo) */
+
 struct sminfo {
 	uint64_t guid;		/* PortGUID where the SM lives */
 	uint64_t sm_key;

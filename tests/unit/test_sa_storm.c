@@ -617,6 +617,50 @@ test_two_masters(void **state)
 	bed_free(sm->bed);
 }
 
+/* Nothing is told of a handover. */
+static bool
+no_handover(struct bed_sm *sm, struct port_mad *m)
+{
+	(void)sm;
+	return m->mad[17] != ATTR_SM_INFO || m->mad[3] != MAD_SET;
+}
+
+/* The same, but who stays gets no answer all the time: the other was lost as a standby and is a
+ * standby when it answers again. It has told of its rule, or that was lost too. */
+static void
+master_unheard(bool tells)
+{
+	struct bed_sm *sm = bed_up("ft3 4", 1), *other;
+
+	assert_int_equal(bed_run(sm, SEC(10)), 1);
+	other = bed_sm(sm->bed, bed_node(sm->bed, "H3_0_1"), 1);
+	other->conf.standby_poll = MSEC(500);
+	other->out = tells ? NULL : no_handover;
+	bed_start(other);
+	bed_wait(sm->bed, SEC(15));
+	assert_int_equal(other->s->role, ROLE_STANDBY);
+	sm->in = other->in = no_sm_info;
+	bed_wait(sm->bed, SEC(30));
+	assert_int_equal(sm->s->role, ROLE_MASTER);
+	assert_int_equal(other->s->role, ROLE_MASTER);
+	other->in = NULL;
+	bed_wait(sm->bed, SEC(30));
+	assert_int_equal(other->s->role, ROLE_STANDBY);
+	assert_int_equal(bed_good(sm), tells);
+	sm->in = NULL;
+	if (!bed_becomes_good(sm, SEC(120)))
+		fail_msg("%s", sm->why);
+	bed_free(sm->bed);
+}
+
+static void
+test_master_unheard(void **state)
+{
+	(void)state;
+	master_unheard(true);
+	master_unheard(false);
+}
+
 static uint16_t
 change_alias(struct sa_bed *c, uint8_t method, uint64_t guid)
 {
@@ -720,6 +764,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_withheld_for_a_while),
 		cmocka_unit_test(test_guids_refused_for_a_while),
 		cmocka_unit_test(test_two_masters),
+		cmocka_unit_test(test_master_unheard),
 		cmocka_unit_test(test_standby_reloads),
 		cmocka_unit_test(test_alias_in_shared_groups),
 		cmocka_unit_test(test_guids_unanswered),
