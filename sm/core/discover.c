@@ -41,6 +41,8 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 		d->silent = false;
 		d->lft_trusted = false;		/* who knows what happened to it meanwhile */
 		tables_forget_device(&s->topo.tables, d);
+		for (unsigned n = 0; n <= d->info.num_ports; n++)
+			guids_forget(s, &d->ports[n]);
 		d->failures = 0;
 		w->changed = true;
 		subnet_event(s, EVENT_SILENT, LOG_L_NOTICE, d->guid, 0, "%s answers again",
@@ -331,10 +333,8 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
-	if (p->info.state == PORT_INIT && old->state != PORT_INIT) {
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
 		p->device->relinked = true;
-		guids_forget(s, p);
-	}
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */
@@ -395,8 +395,10 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 	p->flags |= LIVE_PORT_READ;
 	p->read_sweep = s->sweep.id;
 	/* What it holds is as after power-up, or will be. */
-	if (p->info.state == PORT_INIT && (n || d->info.node_type != NODE_SWITCH))
+	if (p->info.state == PORT_INIT && (n || d->info.node_type != NODE_SWITCH)) {
 		tables_forget(&s->topo.tables, p);
+		guids_forget(s, p);
+	}
 	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);
 		s->sweep.changed |= push_end_port_off(s, p);
@@ -407,6 +409,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 		if (p->info.lid != old.lid) {
 			d->lft_trusted = false;
 			tables_forget(&s->topo.tables, p);
+			guids_forget(s, p);
 		}
 		return;
 	}

@@ -5,8 +5,9 @@
  *
  * live_port.guids is what a port has acknowledged. When aliases have changed, or a plan was
  * published, the blocks in which ports differ from what is wanted are written as soon as nothing
- * else is under way (stage GUIDS, between others). A port that comes up again has forgotten them,
- * and so have we what it held (guids_forget()): they are written once more. A block that no alias
+ * else is under way (stage GUIDS, between others). A port that is read in INIT may have forgotten
+ * them, be it for the second time, and so have we what it held (guids_forget()): they are written
+ * once more. A block that no alias
  * was ever in is left as it is. One that a device refuses is told once, and tried again when it is
  * changed, when the port comes up again, and after longer and longer.
  */

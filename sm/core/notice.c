@@ -70,9 +70,9 @@ notice_own_sminfo(const struct subnet *s, struct sminfo *i)
 	};
 }
 
-/* What we say of ourselves. Of all that Set asks only this is legal in the state that we are in: one
- * that leads beside us gives up its office. A master keeps its own, and a standby takes over when
- * the master is gone. */
+/* What we say of ourselves. Of all that Set asks one thing alone is legal in the states that we are
+ * in: who leads beside us gives up its office. A master keeps its own, and a standby takes over
+ * when the master is gone. */
 static void
 sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
 {

@@ -839,7 +839,7 @@ guids_changed(struct subnet *s, uint64_t port_guid);
 /* Compare every port before long. */
 void
 guids_all(struct subnet *s);
-/* The port came up again: what it held is gone. */
+/* The port came up, or its device was away: what it held may be gone. */
 void
 guids_forget(struct subnet *s, struct live_port *p);
 /* Somebody else may have written them. */

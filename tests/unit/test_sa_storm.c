@@ -583,6 +583,32 @@ test_guids_refused_for_a_while(void **state)
 	crowd_free(&s.w);
 }
 
+/* A host that is reset once more before its port was seen to be active has forgotten them again. */
+static void
+test_guids_reset_twice(void **state)
+{
+	struct storm s = { 0 };
+	struct sa_bed *c = &s.w.c[0];
+	struct sa_guids r = { .guids = { [2] = 0xabcd } };
+
+	(void)state;
+	crowd_up(&s.w);
+	s.b = c->sm->bed;
+	r.lid = model_portinfo(s.b->m, c->node, 1)->lid;
+	send_request(&s, c, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+		     SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 2));
+	bed_wait(s.b, SEC(1));
+	assert_int_equal(model_guid(s.b->m, c->node, 1, 2), 0xabcd);
+	/* It takes its aliases, but not the rest of its programming. */
+	model_refuse(s.b->m, c->node, ATTR_PORT_INFO, 0x1c);
+	for (unsigned i = 0; i < 2; i++) {
+		model_reboot(s.b->m, c->node);
+		bed_wait(s.b, SEC(10));
+		assert_int_equal(model_guid(s.b->m, c->node, 1, 2), 0xabcd);
+	}
+	crowd_free(&s.w);
+}
+
 /* No answer about another manager comes in. */
 static bool
 no_sm_info(struct bed_sm *sm, struct port_mad *m)
@@ -763,6 +789,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_withheld_for_a_while),
 		cmocka_unit_test(test_guids_refused_for_a_while),
+		cmocka_unit_test(test_guids_reset_twice),
 		cmocka_unit_test(test_two_masters),
 		cmocka_unit_test(test_master_unheard),
 		cmocka_unit_test(test_standby_reloads),
