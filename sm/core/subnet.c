@@ -143,9 +143,12 @@ subnet_want_device(struct subnet *s, uint64_t node_guid)
 
 	if (s->role != ROLE_MASTER)
 		return;
-	d = s->stage == SUBNET_SWEEP ? topo_find(&s->topo, node_guid) : NULL;
-	if (d && sweep_include(s, d))
+	d = topo_find(&s->topo, node_guid);
+	if (s->stage == SUBNET_SWEEP && d && sweep_include(s, d))
 		return;
+	/* Who says something lives: the next look is not put off, how long ever it was silent. */
+	if (d && d->silent)
+		d->retry_after = 0;
 	map_set(&s->dirty, node_guid, 0);
 	if (s->stage == SUBNET_SWEEP && sweep_curtail(s))
 		subnet_want_sweep(s, SWEEP_LIGHT);

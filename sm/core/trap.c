@@ -126,12 +126,13 @@ on_timer(void *subnet)
 {
 	struct subnet *s = subnet;
 	struct map *m = &s->traps.later;
+	bool master = s->role == ROLE_MASTER;	/* or was, when the traps came */
 
-	for (size_t i = 0; i < m->size; i++)
+	for (size_t i = 0; master && i < m->size; i++)
 		if (m->values[i] != MAP_NONE)
 			subnet_want_device(s, m->keys[i]);
 	map_clear(m);
-	if (s->traps.look)
+	if (master && s->traps.look)
 		subnet_want_sweep(s, SWEEP_LIGHT);
 	s->traps.look = false;
 }

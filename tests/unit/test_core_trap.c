@@ -440,10 +440,41 @@ storm(void **state)
 	end(sm, t);
 }
 
+/* Who led when they came, and stands by when what they named is to be looked at, looks at nothing. */
+static void
+storm_before_standby(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed *b = sm->bed;
+	struct script_sm other = { 0 };
+	struct model_client_events ev = { 0 };
+	uint32_t host = bed_node(b, "H1_0_0");
+	struct model_client *c = model_attach(b->m, host, 1, &ev);
+	struct notice n = { .generic = true, .type = 1, .trap = TRAP_LINK_STATE,
+			    .issuer_lid = model_portinfo(b->m, host, 1)->lid,
+			    .details = { 0xbf, 0xff } };
+
+	(void)state;
+	for (unsigned i = 0; sm->s->role == ROLE_MASTER && i < 5000; i++) {
+		if (i == 1000)
+			script_attach(&other, b->m, bed_node(b, "H2_0_0"), 1, 15, SM_MASTER);
+		bed_notice(sm, c, i + 1, &n);
+		bed_wait(b, USEC(200));
+	}
+	assert_int_equal(sm->s->role, ROLE_STANDBY);
+	assert_true(loop_timer_pending(sm->s->traps.timer));
+	model_count_reset(b->m);
+	bed_wait(b, SEC(3));
+	assert_int_equal(bed_count(b, MAD_GET, ATTR_NODE_INFO), 0);
+	end(sm, t);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(storm_before_standby),
 		cmocka_unit_test(report),
 		cmocka_unit_test(now_and_then),
 		cmocka_unit_test(isolate),
