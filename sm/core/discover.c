@@ -41,8 +41,12 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 		d->silent = false;
 		d->lft_trusted = false;		/* who knows what happened to it meanwhile */
 		tables_forget_device(&s->topo.tables, d);
-		for (unsigned n = 0; n <= d->info.num_ports; n++)
+		for (unsigned n = 0; n <= d->info.num_ports; n++) {
 			guids_forget(s, &d->ports[n]);
+			/* What is behind it was asked through it, and may live too. */
+			if (d->ports[n].peer)
+				d->ports[n].peer->retry_after = 0;
+		}
 		d->failures = 0;
 		w->changed = true;
 		subnet_event(s, EVENT_SILENT, LOG_L_NOTICE, d->guid, 0, "%s answers again",
@@ -339,7 +343,7 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */
 	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) ||
-	    (p->peer && p->info.state == PORT_INIT))
+	    (p->peer && (p->info.state == PORT_INIT || sweep_retry_due(s, p))))
 		sweep_probe(s, p);
 }
 

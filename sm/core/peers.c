@@ -187,14 +187,18 @@ goes_before(const struct subnet *s, const struct peer_sm *p)
 	return p->guid < s->port->id.guid;
 }
 
-/* Who is at the other end of a directed route: back over the ports that it came in by. */
+/* Who is at the other end of a directed route: back over the ports that it came in by. Whoever
+ * sends or forwards lives: the next look at it is not put off. */
 static struct device *
 asker_by_path(const struct subnet *s, const uint8_t *return_path, unsigned hops)
 {
 	struct device *d = s->topo.own;
 
-	for (unsigned i = hops; i && d; i--)
+	for (unsigned i = hops; i && d; i--) {
 		d = return_path[i] <= d->info.num_ports ? d->ports[return_path[i]].peer : NULL;
+		if (d && d->silent)
+			d->retry_after = 0;
+	}
 	return d;
 }
 

@@ -422,10 +422,11 @@ sweep_init(struct subnet *s)
 	transact_target_init(&s->own.target);
 }
 
-/* Whether it is time to see who is behind a port that is up. */
-static bool
-retry_is_due(const struct live_port *p, monotime now)
+bool
+sweep_retry_due(const struct subnet *s, const struct live_port *p)
 {
+	monotime now = loop_now(s->env.loop);
+
 	if (p->flags & (LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE))
 		return now >= p->probe_after;
 	if (p->flags & LIVE_PORT_TOO_FAR)
@@ -438,12 +439,10 @@ retry_is_due(const struct live_port *p, monotime now)
 static void
 start_retries(struct subnet *s, struct device *d)
 {
-	monotime now = loop_now(s->env.loop);
-
 	if (d->silent || d->info.node_type != NODE_SWITCH)
 		return;
 	for (unsigned n = 1; n <= d->info.num_ports; n++)
-		if (retry_is_due(&d->ports[n], now))
+		if (sweep_retry_due(s, &d->ports[n]))
 			sweep_probe(s, &d->ports[n]);
 }
 

@@ -25,6 +25,10 @@ sweep_want_switch(struct subnet *s, struct device *d);
 /* Read one port, once a sweep. */
 void
 sweep_want_port(struct subnet *s, struct live_port *p);
+/* Whether it is time to see who is behind a port that is up: nobody that is known, or a host that
+ * does not answer. */
+bool
+sweep_retry_due(const struct subnet *s, const struct live_port *p);
 /* Ask who is behind a port, when its distance's turn has come; a few times in one sweep at most. */
 void
 sweep_probe(struct subnet *s, struct live_port *p);

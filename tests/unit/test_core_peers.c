@@ -282,6 +282,37 @@ discovering_is_answered(void **state)
 	bed_free(b);
 }
 
+/* A host that was silent for hours is left alone for long, but not when its subnet manager asks for
+ * ours: it lives, and so do the switches that its question came through. */
+static void
+who_asks_lives(void **state)
+{
+	struct bed *b = bed_new(FABRIC, 1);
+	struct bed_sm *sm = sm_at(b, "H0_0");
+	struct script_sm other = { 0 };
+	uint32_t host = bed_node(b, "H2_1"), leaf = bed_node(b, "L2");
+
+	(void)state;
+	sm->conf.priority = 7;
+	script_attach(&other, b->m, host, 1, 0, SM_NOT_ACTIVE);
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	model_silence(b->m, host, MODEL_SILENT);
+	model_silence(b->m, leaf, MODEL_SILENT);
+	bed_sweep(sm, BOUND);
+	bed_wait(b, SEC(7200));
+	assert_non_null(bed_event(sm, EVENT_SILENT, "\"H2_1\" (0x"));
+	model_heal(b->m, host);
+	model_heal(b->m, leaf);
+	bed_forget(sm);
+	question(&other, b, MAD_GET, 0);
+	bed_wait(b, SEC(25));
+	assert_non_null(bed_event(sm, EVENT_SILENT, "\"L2\" (0x"));
+	assert_non_null(bed_event(sm, EVENT_SILENT, "\"H2_1\" (0x"));
+	bed_check(sm);
+	bed_free(b);
+}
+
 /*
  * Two of ours.
  */
@@ -416,6 +447,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(priority_then_guid),
 		cmocka_unit_test(we_answer_sminfo),
 		cmocka_unit_test(discovering_is_answered),
+		cmocka_unit_test(who_asks_lives),
 		cmocka_unit_test(two_start),
 		cmocka_unit_test(two_start_slowly),
 		cmocka_unit_test(standby_inherits),
