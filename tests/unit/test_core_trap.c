@@ -440,7 +440,7 @@ storm(void **state)
 	end(sm, t);
 }
 
-/* Who led when they came, and stands by when what they named is to be looked at, looks at nothing. */
+/* Who led when they came, and stands by when what they named is to be looked at, does not look. */
 static void
 storm_before_standby(void **state)
 {
