@@ -9,9 +9,9 @@
  * MCMemberRecord (IBA 15.2.5.17): questions about groups and members, joins that may create a group
  * (Set), and leaves that may end one (Delete).
  *
- * Who may: a port for itself, or another one of its partition by proxy; what somebody else joined
- * may be changed by anybody, what a port joined itself by that port only. Whoever does not show our
- * SM_Key is told of groups, not of their members.
+ * Who may: a port for itself, or another one of the group's partition by proxy. What was joined by
+ * proxy may be changed by anybody of that partition, what a port joined itself by that port only
+ * (o15-0.2.1). Whoever does not show our SM_Key is told of groups, not of their members.
  *
  * What a group can carry is settled when it is made, by the port that it is made for and by what
  * the request allows; a port that cannot do as much cannot join. Partitions other than the default
@@ -242,14 +242,18 @@ port_of(const struct sa_ask *a, const struct sa_member *want)
 	return port;
 }
 
-/* A member that joined by itself is changed by itself only. */
+/* Whoever joins or changes another port does so by its partition; a member that joined by itself is
+ * changed by itself only. */
 static bool
-may_change(const struct sa_ask *a, const struct sa_join *j, const struct sa_member *want)
+may_change(const struct sa_ask *a, const struct sa_group *g, const struct sa_member *want)
 {
+	const struct sa_join *j = sa_group_join_of(g, want->port_gid.guid);
 	uint32_t asker = sa_asker(a);
 
-	return !j || j->by ? asker != FABRIC_NONE :
-		asker != FABRIC_NONE && asker == sa_port_by_guid(a, want->port_gid.guid);
+	if (asker == FABRIC_NONE)
+		return false;
+	return asker == sa_port_by_guid(a, want->port_gid.guid) ||
+		((!j || j->by) && sa_has_pkey(a, asker, g->r.pkey));
 }
 
 static void
@@ -370,6 +374,8 @@ create(struct sa_ask *a, const struct sa_member *want, uint32_t port, uint32_t a
 	struct sa_member r;
 
 	a->status = design(a, want, port, &r);
+	if (!a->status && !sa_has_pkey(a, asker, want->pkey))
+		a->status = SA_STATUS_INVALID;
 	if (!a->status) {
 		if (!is_too_much(a, asker, true))
 			g = sa_groups_add(a->groups, &r, a->f->ports[asker].guid, &rules);
@@ -418,8 +424,7 @@ join(struct sa_ask *a)
 		g = create(a, want, port, asker);
 		if (!g)
 			return;
-	} else if (!suits(a, want, g, port) ||
-		   !may_change(a, sa_group_join_of(g, want->port_gid.guid), want)) {
+	} else if (!suits(a, want, g, port) || !may_change(a, g, want)) {
 		a->status = SA_STATUS_INVALID;
 		return;
 	} else if (!sa_group_join_of(g, want->port_gid.guid) && is_too_much(a, asker, false)) {
@@ -448,7 +453,7 @@ leave(struct sa_ask *a)
 		return;
 	}
 	if (!j || !(want->join_state & j->state) || want->join_state & ~j->state ||
-	    !may_change(a, j, want)) {
+	    !may_change(a, g, want)) {
 		a->status = SA_STATUS_INVALID;
 		return;
 	}

@@ -5,6 +5,7 @@
  * restart, and that a packet to a group reaches each member once and nobody else.
  */
 #include "tests/unit/member_bed.h"
+#include "sm/core/subnet_i.h"
 #include "sm/wire/sa_rate.h"
 
 /* ---- Rules ---- */
@@ -143,7 +144,7 @@ test_states(void **state)
 	sa_bed_free(&b);
 }
 
-/* A member that joined by itself leaves by itself; one by proxy is anybody's. */
+/* A member that joined by itself leaves by itself; one by proxy is its partition's. */
 static void
 test_proxy(void **state)
 {
@@ -166,6 +167,49 @@ test_proxy(void **state)
 	r = request(&c, &mine, SA_JOIN_FULL);
 	r.qkey = 0x1234;
 	assert_int_equal(change(&c, MAD_SET, &r, CREATE), SA_STATUS_INVALID);
+	client_free(&c);
+	sa_bed_free(&b);
+}
+
+/* The client's port is known to hold this P_Key beside the default one. */
+static void
+hold(struct sa_bed *c, uint16_t pkey)
+{
+	const uint8_t keys[SMP_DATA_SIZE] = { 0xff, 0xff, (uint8_t)(pkey >> 8), (uint8_t)pkey };
+	struct topo *t = &c->sm->s->topo;
+	struct device *d = topo_find(t, c->sm->bed->net->nodes[c->node].guid);
+
+	tables_saw_pkeys(&t->tables, &d->ports[1], 0, keys);
+}
+
+/* By proxy joins and leaves only who is of the group's partition itself (o15-0.2.1). */
+static void
+test_proxy_partition(void **state)
+{
+	const struct sa_gid tenant = { UINT64_C(0xff15401b80420000), 1 };
+	struct sa_bed b, c, other;
+	struct sa_member r;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	client(&c, &b, "H2_0_0");
+	client(&other, &b, "H3_0_0");
+	hold(&b, 0x8042);
+	hold(&c, 0x8042);
+	r = request(&c, &tenant, SA_JOIN_FULL);
+	r.pkey = 0x8042;
+	assert_int_equal(change(&other, MAD_SET, &r, CREATE), SA_STATUS_INVALID);
+	r = request(&c, &tenant, SA_JOIN_FULL);
+	r.pkey = 0x8042;
+	assert_int_equal(change(&b, MAD_SET, &r, CREATE), 0);
+	assert_true(r.proxy_join);
+	r = request(&b, &tenant, SA_JOIN_FULL);
+	assert_int_equal(change(&other, MAD_SET, &r, JOIN), SA_STATUS_INVALID);
+	r = request(&c, &tenant, SA_JOIN_FULL);
+	assert_int_equal(change(&other, MAD_DELETE, &r, JOIN), SA_STATUS_INVALID);
+	r = request(&c, &tenant, SA_JOIN_FULL);
+	assert_int_equal(change(&b, MAD_DELETE, &r, JOIN), 0);
+	client_free(&other);
 	client_free(&c);
 	sa_bed_free(&b);
 }
@@ -379,6 +423,7 @@ main(void)
 		cmocka_unit_test(test_realizable),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_proxy),
+		cmocka_unit_test(test_proxy_partition),
 		cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_packets),
 		cmocka_unit_test(test_faults),
