@@ -19,6 +19,7 @@
 struct entry {
 	uint64_t alias;		/* 0: none */
 	bool row;		/* the store has a row for it */
+	bool served;		/* its GID is in service, as subscribers know */
 };
 
 struct table {
@@ -157,7 +158,20 @@ sa_aliases_put(struct sa_aliases *a, uint64_t port, unsigned index, uint64_t ali
 		map_set(&a->by_alias, alias, map_get(&a->by_port, port));
 	e->alias = alias;
 	e->row = true;
+	e->served = false;
 	keep(a, port, index, e);
+}
+
+bool
+sa_aliases_serve(struct sa_aliases *a, uint64_t port, unsigned index, bool in)
+{
+	struct table *t = table_of(a, port);
+	struct entry *e = t && index < t->len ? &t->entries[index] : NULL;
+
+	if (!e || !e->alias || e->served == in)
+		return false;
+	e->served = in;
+	return true;
 }
 
 void
@@ -221,6 +235,7 @@ sa_aliases_load(struct sa_aliases *a, const char *name, const char *value)
 	e = entry_of(a, port, index);
 	e->alias = alias;
 	e->row = true;
+	e->served = alias != 0;
 	if (alias)
 		map_set(&a->by_alias, alias, map_get(&a->by_port, port));
 	return true;

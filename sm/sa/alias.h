@@ -37,6 +37,11 @@ uint64_t
 sa_aliases_invent(const struct sa_aliases *a, const struct fabric *f, uint64_t port,
 		  unsigned index);
 
+/* The GID of an alias comes into service, or goes out of it. True: it was not so before, and is to
+ * be told of (traps 64, 65). What was read from the store is in service: it was told of before. */
+bool
+sa_aliases_serve(struct sa_aliases *a, uint64_t port, unsigned index, bool in);
+
 /* What the device is to hold there. False: no alias was ever in this block, or the device has let
  * go of all of them. */
 bool

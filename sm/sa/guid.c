@@ -149,8 +149,10 @@ change(struct sa_ask *a, bool set)
 			guid = sa_aliases_invent(all, a->f, own, index);
 		if (guid == before || (guid && is_taken(a, guid)))
 			continue;
-		if (before)
+		if (before) {
 			leave_groups(a, before);
+			sa_informs_tell_alias(a->kept->informs, all, own, index, false);
+		}
 		sa_aliases_put(all, own, index, guid);
 		changed = true;
 	}

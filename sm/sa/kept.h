@@ -73,12 +73,16 @@ sa_informs_tell(struct sa_informs *s, const struct sa_notice *n);
 /* Traps 64 to 67, of which we are the issuer. */
 void
 sa_informs_tell_gid(struct sa_informs *s, uint16_t trap, const struct sa_gid *gid);
+/* Traps 64 and 65 of the GID of an alias, unless it was in service, or out of it, before. */
+void
+sa_informs_tell_alias(struct sa_informs *s, struct sa_aliases *aliases, uint64_t port,
+		      unsigned index, bool in);
 /* A Report was answered, or came back; false: none of ours is under way with this TID. */
 bool
 sa_informs_answered(struct sa_informs *s, uint64_t tid, bool answered);
 /* The published plan is in force: traps 64 and 65 of what has changed. */
 void
-sa_informs_settled(struct sa_informs *s);
+sa_informs_settled(struct sa_informs *s, struct sa_aliases *aliases);
 /* Another administrator tells of events from now on: Reports that wait or are under way are lost,
  * and no subscriber is blamed. */
 void

@@ -3,6 +3,7 @@
 
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
+#include "sm/sa/alias.h"
 
 /*
  * Reports (IBA 13.4.8.3, 13.4.9): events told to those who subscribed to them. A Report waits in
@@ -12,8 +13,10 @@
  * forgotten, and so is a port that is out of service: it subscribes again when it is asked to
  * register.
  *
- * Traps 64 and 65 come of comparing what is in service before and after tables were written. What
- * came or went while there was no administrator is not told of.
+ * Traps 64 and 65 come of comparing what is in service before and after tables were written, and of
+ * aliases that are freed, or that devices have come to hold (IBA 14.2.5.1: they are of GIDs, and an
+ * alias makes one as the port's own GUID does). What came or went while there was no administrator
+ * is not told of.
  */
 #define FLYING_MAX 64		/* Reports under way, in all */
 #define FLYING_EACH 4		/* to one subscriber */
@@ -327,9 +330,22 @@ sa_informs_tell_gid(struct sa_informs *s, uint16_t trap, const struct sa_gid *gi
 	sa_informs_tell(s, &n);
 }
 
-/* Ports in service by `a` that are not by `b`. */
+void
+sa_informs_tell_alias(struct sa_informs *s, struct sa_aliases *aliases, uint64_t port,
+		      unsigned index, bool in)
+{
+	struct sa_gid gid = { .prefix = s->env.conf(s->env.arg)->prefix,
+			      .guid = sa_aliases_at(aliases, port, index) };
+
+	if (sa_aliases_serve(aliases, port, index, in))
+		sa_informs_tell_gid(s, in ? TRAP_GID_IN_SERVICE : TRAP_GID_OUT_OF_SERVICE, &gid);
+}
+
+/* Ports in service by `a` that are not by `b`. Their aliases go with them; they come when their
+ * devices hold them (sa_guids_written). */
 static void
-compare(struct sa_informs *s, const struct plan *a, const struct plan *b, uint16_t trap)
+compare(struct sa_informs *s, struct sa_aliases *aliases, const struct plan *a,
+	const struct plan *b, uint16_t trap)
 {
 	struct sa_gid gid = { .prefix = s->env.conf(s->env.arg)->prefix };
 
@@ -347,11 +363,13 @@ compare(struct sa_informs *s, const struct plan *a, const struct plan *b, uint16
 		if (trap == TRAP_GID_OUT_OF_SERVICE && u)
 			inform_drop(s, u);
 		sa_informs_tell_gid(s, trap, &gid);
+		for (unsigned i = 1; trap == TRAP_GID_OUT_OF_SERVICE && i < SA_GUIDS_MAX; i++)
+			sa_informs_tell_alias(s, aliases, gid.guid, i, false);
 	}
 }
 
 void
-sa_informs_settled(struct sa_informs *s)
+sa_informs_settled(struct sa_informs *s, struct sa_aliases *aliases)
 {
 	const struct plan *p = s->env.plan(s->env.arg);
 	struct plan *before = s->told;
@@ -360,8 +378,8 @@ sa_informs_settled(struct sa_informs *s)
 		return;
 	s->told = plan_ref(p);
 	if (before && before->lids != p->lids) {
-		compare(s, before, p, TRAP_GID_OUT_OF_SERVICE);
-		compare(s, p, before, TRAP_GID_IN_SERVICE);
+		compare(s, aliases, before, p, TRAP_GID_OUT_OF_SERVICE);
+		compare(s, aliases, p, before, TRAP_GID_IN_SERVICE);
 	}
 	plan_unref(before);
 }

@@ -478,7 +478,7 @@ sa_settled(struct sa *sa)
 	plan_unref(sa->links.plan);
 	sa->links = (struct sa_links){ 0 };
 	sa_first_pkeys_forget(&sa->first_pkeys);
-	sa_informs_settled(sa->kept.informs);
+	sa_informs_settled(sa->kept.informs, sa->kept.aliases);
 	sa_absent_settled(sa->absent);
 }
 
@@ -558,6 +558,8 @@ void
 sa_guids_written(struct sa *sa, uint64_t port_guid, unsigned block)
 {
 	sa_aliases_written(sa->kept.aliases, port_guid, block);
+	for (unsigned i = block * SA_GUID_BLOCK; i < (block + 1) * SA_GUID_BLOCK; i++)
+		sa_informs_tell_alias(sa->kept.informs, sa->kept.aliases, port_guid, i, true);
 }
 
 const struct sa_groups *

@@ -264,6 +264,78 @@ test_service(void **state)
 	assert_int_equal(counters(d)->answered, 3);
 }
 
+/* Set or free an alias GUID of the client's own port. */
+static void
+change_alias(struct desk *d, uint8_t method, uint64_t guid)
+{
+	struct sa_guids r = { .lid = sa_bed_lid(&d->sa, "H1_0_0", 1), .guids = { [1] = guid } };
+
+	assert_true(sa_bed_ask(&d->sa, method, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+			       SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 1)));
+	assert_int_equal(d->sa.h.h.status, 0);
+	bed_wait(d->sa.sm->bed, SEC(1));
+	assert_true(bed_quiet(d->sa.sm, SEC(10)));
+}
+
+/* The GID of an alias comes into service when the port holds it, and goes when it is freed, or with
+ * the port; a restart, after which all are written again, is no news. */
+static void
+test_alias(void **state)
+{
+	struct desk *d = *state;
+	struct sa_inform_info in = info(64), out = info(65);
+	struct bed *b = d->sa.sm->bed;
+
+	assert_int_equal(set(d, &in), 0);
+	assert_int_equal(set(d, &out), 0);
+	model_refuse(b->m, d->sa.node, ATTR_GUID_INFO, 0x1c);
+	change_alias(d, MAD_SET, 0xabcd);
+	assert_int_equal(d->reports[64], 0);
+	model_refuse(b->m, d->sa.node, ATTR_GUID_INFO, 0);
+	bed_wait(b, SEC(30));
+	assert_int_equal(d->reports[64], 1);
+	assert_true(sa_notice_gid(&d->last.n).guid == 0xabcd);
+	assert_true(sa_notice_gid(&d->last.n).prefix == d->sa.sm->conf.prefix);
+	change_alias(d, MAD_SET, 0xbcde);
+	assert_int_equal(d->reports[65], 1);
+	assert_int_equal(d->reports[64], 2);
+	assert_true(sa_notice_gid(&d->last.n).guid == 0xbcde);
+	bed_stop(d->sa.sm);
+	bed_start(d->sa.sm);
+	assert_int_equal(bed_run(d->sa.sm, SEC(10)), 1);
+	bed_wait(b, SEC(10));
+	assert_int_equal(d->reports[64], 2);
+	change_alias(d, MAD_DELETE, 0);
+	assert_int_equal(d->reports[65], 2);
+	assert_true(sa_notice_gid(&d->last.n).guid == 0xbcde);
+	assert_int_equal(d->repeats, 0);
+}
+
+/* Another port's aliases, whose cable is pulled and comes again. */
+static void
+test_alias_of_another(void **state)
+{
+	struct desk *d = *state;
+	struct sa_inform_info in = info(64), out = info(65);
+	struct sa_guids r = { .lid = sa_bed_lid(&d->sa, "H2_0_0", 1),
+			      .guids = { [1] = 1, [5] = 2 } };
+
+	d->sa.key = d->sa.sm->conf.sm_key;
+	assert_true(sa_bed_ask(&d->sa, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+			       SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 1) |
+			       SA_BIT(SA_GUIDS_FIRST + 5)));
+	assert_int_equal(d->sa.h.h.status, 0);
+	bed_wait(d->sa.sm->bed, SEC(1));
+	assert_int_equal(set(d, &in), 0);
+	assert_int_equal(set(d, &out), 0);
+	cable(d, "H2_0_0", false);
+	assert_int_equal(d->reports[65], 3);
+	assert_int_equal(d->reports[64], 0);
+	cable(d, "H2_0_0", true);
+	assert_int_equal(d->reports[64], 3);
+	assert_int_equal(d->reports[65], 3);
+}
+
 /* What devices send is handed on; where a source is named, of that alone. */
 static void
 test_traps(void **state)
@@ -420,6 +492,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_service, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alias, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alias_of_another, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_traps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_standby, setup, teardown),
