@@ -241,6 +241,30 @@ proof_line(const json_t *s)
 		     "their path records\n", N(s, "path_classes"));
 }
 
+/* Why requests were not answered; reasons that did not come up are left out. */
+static void
+status_drops(const json_t *drops)
+{
+	static const char *const reasons[][2] = {
+		{ "malformed", "malformed" }, { "no_question", "asked nothing" },
+		{ "wrong_sm_key", "had a wrong SM_Key" },
+		{ "flood", "from ports that flood" },
+		{ "resigned", "waited when another manager took over" },
+		{ "not_taken", "answered, but the answer was not taken" },
+	};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (!field_uint(drops, reasons[i][0]))
+			continue;
+		emit(stdout, "%s%llu %s", any ? ", " : "              dropped: ",
+		     N(drops, reasons[i][0]), reasons[i][1]);
+		any = true;
+	}
+	if (any)
+		emit(stdout, "\n");
+}
+
 static void
 status_sa(const json_t *sa)
 {
@@ -255,6 +279,7 @@ status_sa(const json_t *sa)
 	if (N(busy, "rate") + N(busy, "waiting") + N(busy, "open"))
 		emit(stdout, "              busy: %llu asked too often, %llu had too many waiting, "
 		     "%llu too long ones\n", N(busy, "rate"), N(busy, "waiting"), N(busy, "open"));
+	status_drops(json_object_get(sa, "drops"));
 }
 
 static void

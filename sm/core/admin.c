@@ -212,7 +212,11 @@ admin_status(const struct subnet *s, struct subnet_status *st)
 	st->sa_busy_rate = c->busy[SA_BUSY_RATE];
 	st->sa_busy_queue = c->busy[SA_BUSY_QUEUE];
 	st->sa_busy_open = c->busy[SA_BUSY_OPEN];
-	st->sa_flood = c->dropped[SA_DROP_FLOOD];
+	st->sa_dropped = (struct sa_drops){
+		.malformed = c->dropped[SA_DROP_MALFORMED], .method = c->dropped[SA_DROP_METHOD],
+		.key = c->dropped[SA_DROP_KEY], .flood = c->dropped[SA_DROP_FLOOD],
+		.resigned = c->dropped[SA_DROP_RESIGNED], .unsent = c->dropped[SA_DROP_UNSENT],
+	};
 	st->sa_pending = sa_pending(s->sa);
 	st->sa_services = sa_services(s->sa);
 	st->sa_subscriptions = sa_subscriptions(s->sa);
@@ -220,9 +224,6 @@ admin_status(const struct subnet *s, struct subnet_status *st)
 	st->reports_answered = r->answered;
 	st->reports_lost = r->lost;
 	st->reports_forgotten = r->forgotten;
-	st->sa_dropped = 0;
-	for (unsigned i = 0; i < SA_DROPS; i++)
-		st->sa_dropped += c->dropped[i];
 }
 
 bool

@@ -85,6 +85,21 @@ put_traps(struct json *j, const struct subnet_status *st)
 }
 
 static void
+put_drops(struct json *j, const struct sa_drops *d)
+{
+	jw_uint(j, "dropped",
+		d->malformed + d->method + d->key + d->flood + d->resigned + d->unsent);
+	jw_object(j, "drops");
+	jw_uint(j, "malformed", d->malformed);
+	jw_uint(j, "no_question", d->method);
+	jw_uint(j, "wrong_sm_key", d->key);
+	jw_uint(j, "flood", d->flood);
+	jw_uint(j, "resigned", d->resigned);
+	jw_uint(j, "not_taken", d->unsent);
+	jw_end(j);
+}
+
+static void
 put_sa(struct json *j, const struct subnet_status *st)
 {
 	jw_object(j, "sa");
@@ -96,8 +111,7 @@ put_sa(struct json *j, const struct subnet_status *st)
 	jw_uint(j, "waiting", st->sa_busy_queue);
 	jw_uint(j, "open", st->sa_busy_open);
 	jw_end(j);
-	jw_uint(j, "dropped", st->sa_dropped);
-	jw_uint(j, "flood", st->sa_flood);
+	put_drops(j, &st->sa_dropped);
 	jw_uint(j, "pending", st->sa_pending);
 	jw_uint(j, "services", st->sa_services);
 	jw_uint(j, "subscriptions", st->sa_subscriptions);

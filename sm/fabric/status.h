@@ -10,6 +10,16 @@
 #define STATUS_MAX_WARNINGS 32
 #define STATUS_MAX_DRAINED 64
 
+/* Requests to the subnet administrator that were not answered, by reason. */
+struct sa_drops {
+	uint64_t malformed;	/* no header, or shorter than their record */
+	uint64_t method;	/* they ask nothing: a response, a method that is none */
+	uint64_t key;		/* with a wrong SM_Key */
+	uint64_t flood;		/* of ports that were told BUSY too often */
+	uint64_t resigned;	/* another manager took over while they waited */
+	uint64_t unsent;	/* the answer was not taken: by the port, or by who asked */
+};
+
 struct subnet_status {
 	char name[32];
 	char port[64];			/* "mlx5_0:1", "" while none */
@@ -66,8 +76,7 @@ struct subnet_status {
 	uint64_t sa_busy_rate;		/* told BUSY, or nothing, since one port asks too often, */
 	uint64_t sa_busy_queue;		/* has too many requests waiting, */
 	uint64_t sa_busy_open;		/* or there are too many long questions */
-	uint64_t sa_dropped;		/* not answered, */
-	uint64_t sa_flood;		/* of these since the port was told BUSY too often */
+	struct sa_drops sa_dropped;	/* not answered */
 	unsigned sa_pending;		/* not answered yet */
 	uint32_t sa_services;		/* registered now */
 	uint32_t sa_subscriptions;	/* there are now */
