@@ -9,7 +9,8 @@
 #include "sm/conf/doc.h"
 
 /* What options say about each other. 0, or a code with d->error filled at the place of the later
- * one. The partition `default` gets its P_Key here if none is said. */
+ * one. What follows from other options is filled in: the P_Key of the partition `default`, and
+ * limits of arbitrations. */
 int
 check_config(struct config *c, const struct doc *d);
 
@@ -35,7 +36,7 @@ check_known_free(struct check_known *n);
 
 /* One check of a whole configuration. */
 struct check {
-	struct config *c;		/* read, but for the default's P_Key */
+	struct config *c;		/* what is filled in is written */
 	const struct doc *d;		/* what it was made from */
 	struct check_known subnets;		/* each once */
 	struct check_known groups;		/* those checked so far */

@@ -2,6 +2,7 @@
 #include "sm/conf/check.h"
 
 #include <string.h>
+#include "sm/conf/schema.h"
 
 /*
  * What partitions and quality of service say about each other: each name, P_Key, multicast group
@@ -55,18 +56,20 @@ check_level(struct check *k, const struct config_level *l, const struct doc_node
 }
 
 static int
-check_arbitration(const struct check *k)
+check_arbitration(struct check *k)
 {
 	const struct doc_item *item = entries(place_of_qos(k, "arbitration"));
 	struct check_known seen = { 0 };
 	int rc = 0;
 
 	for (unsigned i = 0; i < k->c->qos.narbitration && !rc; i++, item = item->next) {
-		const char *ports = k->c->qos.arbitration[i].ports;
+		struct config_arbitration *a = &k->c->qos.arbitration[i];
 
-		if (!check_known_add(&seen, ports))
+		if (a->high_limit == SCHEMA_LIMIT_FREE)
+			a->high_limit = k->c->qos.high_limit;
+		if (!check_known_add(&seen, a->ports))
 			rc = doc_error(k->d, check_place(item->value, "ports"), ERR_EXISTS,
-				       "ports: %s have an arbitration already", ports);
+				       "ports: %s have an arbitration already", a->ports);
 	}
 	check_known_free(&seen);
 	return rc;

@@ -168,7 +168,7 @@ port_is_right(const char *s)
 
 	if (!slash || slash == s || !slash[1] || slash[1 + strspn(slash + 1, "0123456789")])
 		return true;
-	return number_parse(slash + 1, 0, PORT_MAX, &port);
+	return number_parse(slash + 1, 1, PORT_MAX, &port);
 }
 
 static int
@@ -203,7 +203,7 @@ read_ports(struct list *l, const struct doc_node *n, const char **text)
 		return doc_error(l->d, n, ERR_FULL, "%s: expected at most %u regular expressions",
 				 o->name, EXPRESSIONS_MAX);
 	if (*n->text != '/' && !port_is_right(n->text))
-		return doc_error(l->d, n, ERR_INVALID, "%s: expected a port from 0 to %u behind "
+		return doc_error(l->d, n, ERR_INVALID, "%s: expected a port from 1 to %u behind "
 				 "the last slash, found %s", o->name, PORT_MAX,
 				 doc_describe(l->d, n));
 	return read_selection(l, n, text);

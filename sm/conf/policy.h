@@ -16,7 +16,9 @@
  *	partition:NAME		whoever is a member (QoS rules only)
  *	NAME | /EXPRESSION/	nodes by their names
  *	0xGUID			a node, a port, or an alias GUID; it need not be there yet
- *	NODE/NUMBER		one port of it
+ *	NODE/NUMBER		one port of it, 1..254
+ * GUIDs are written as guid_text() does, and no text is in a list twice. Lists are there, if empty,
+ * but where NULL is said to mean something.
  */
 
 enum config_membership {
@@ -44,7 +46,7 @@ struct config_node_group {
 /* Some members of a partition. */
 struct config_members {
 	const char **nodes;		/* selections */
-	enum config_membership membership;
+	enum config_membership membership;	/* MEMBERSHIP_FULL */
 	bool index0;			/* the key is at index 0, not the default's */
 };
 
@@ -109,7 +111,8 @@ struct config_range {
 /* `qos.rules`: all that is said must hold; the first such rule counts. */
 struct config_rule {
 	const char *level;		/* name of the level */
-	const char *application;	/* ipoib, sdp, srp, iser, rds, lustre, nvmeof, any; NULL */
+	const char *application;	/* ipoib, sdp, srp, iser, rds, lustre, nvmeof; any, NULL:
+					 * whichever */
 	const char **partitions;	/* names; NULL: whichever */
 	struct config_range *pkeys;	/* without membership bit */
 	unsigned npkeys;		/* 0: whichever */
@@ -128,7 +131,8 @@ struct config_arbitration {
 					 * (ports of switches), routers */
 	const char *high;		/* "VL:WEIGHT, ..." in order; NULL: by the levels */
 	const char *low;		/* likewise */
-	unsigned high_limit;		/* PortInfo.VLHighLimit, 0..255 (255: no limit) */
+	unsigned high_limit;		/* PortInfo.VLHighLimit, 0..255 (255: no limit); that
+					 * of `qos` */
 };
 
 /* Congestion control (IBA annex A10), class 0x21. */
@@ -136,15 +140,15 @@ struct config_congestion {
 	bool enabled;			/* false */
 	uint64_t key;			/* CC_Key; 0: none */
 	unsigned threshold;		/* switches: 0 (never marks) .. 15 (soonest); 15 */
-	unsigned packet_size;		/* switches: smaller ones are not marked; 64 bytes */
-	unsigned marking_rate;		/* switches: mean number of packets between marks */
+	unsigned packet_size;		/* switches: smaller ones are not marked, in 64 bytes; 0 */
+	unsigned marking_rate;		/* switches: mean number of packets between marks; 0 */
 	bool credit_starvation;		/* switches: mark for want of credits too */
 	unsigned *levels_off;		/* SLs that are not controlled */
 	unsigned nlevels_off;
-	unsigned increase;		/* hosts: steps in the table for each mark */
-	unsigned timer;			/* hosts: until a step is taken back, in 1.024 us */
-	unsigned trigger;		/* hosts: index at which an event is logged */
-	unsigned least;			/* hosts: index that delays never go below */
+	unsigned increase;		/* hosts: steps in the table for each mark; 1 */
+	unsigned timer;			/* hosts: until a step is taken back, in 1.024 us; 150 */
+	unsigned trigger;		/* hosts: index at which an event is logged; 2 */
+	unsigned least;			/* hosts: index that delays never go below; 0 */
 	const char *table;		/* hosts: "SHIFT:MULTIPLIER, ..."; NULL: a linear one */
 };
 

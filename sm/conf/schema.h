@@ -28,6 +28,9 @@ schema_check_partition(struct region *r, const char *s);
 const char *
 schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, unsigned most);
 
+/* A limit of an arbitration until that of `qos` is known (check_config()). */
+#define SCHEMA_LIMIT_FREE 256u
+
 const struct option *
 schema_find(const struct option *table, const char *name);
 /* Do options start with `name` and a dot? */

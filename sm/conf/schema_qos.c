@@ -142,9 +142,10 @@ const struct option schema_arbitration[] = {
 		.stage = STAGE_PUSH, .offset = IN_ARBITRATION(low),
 		.help = "Table of low priority, likewise.",
 	}, {
-		.name = "high_limit", .type = OPTION_NUMBER, .max = 255, .initial = "255",
+		.name = "high_limit", .type = OPTION_NUMBER, .max = 255, .initial = "auto",
+		.word = "auto", .word_value = SCHEMA_LIMIT_FREE,
 		.stage = STAGE_PUSH, .offset = IN_ARBITRATION(high_limit),
-		.help = "PortInfo VLHighLimit of these ports, as qos.high_limit.",
+		.help = "PortInfo VLHighLimit of these ports; auto is qos.high_limit.",
 	},
 	{ .name = NULL },
 };

@@ -219,6 +219,7 @@ check_qos(const struct config_qos *q)
 	assert_string_equal(q->arbitration[0].low, "2:4");
 	assert_int_equal(q->arbitration[0].high_limit, 9);
 	assert_null(q->arbitration[1].high);
+	assert_int_equal(q->arbitration[1].high_limit, 8);
 	assert_int_equal(q->high_limit, 8);
 	assert_true(q->merge && cc->enabled && cc->credit_starvation);
 	assert_true(cc->key == 0xfedcba9876543210);
@@ -366,7 +367,7 @@ test_members(void **state)
 		{ P "{name: x, members: [0x1a, 000000000000001A]}\n",
 		  "t.yaml:2:31: nodes: \"000000000000001A\" is in the list twice" },
 		{ P "{name: x, members: [h/255]}\n",
-		  "t.yaml:2:25: nodes: expected a port from 0 to 254 behind the last slash, found "
+		  "t.yaml:2:25: nodes: expected a port from 1 to 254 behind the last slash, found "
 		  "\"h/255\"" },
 		{ P "{name: x, members: [/a(/]}\n", "t.yaml:2:25: nodes: the regular expression is "
 		  "wrong at character 3: missing closing parenthesis" },
@@ -532,7 +533,8 @@ test_diff(void **state)
 		    "qos.rules[1] absent -> {level: a, class: [2]} (live)\n");
 	expect_diff("", "qos: {high_limit: 1}\n", STAGE_PUSH, "qos.high_limit 255 -> 1 (push)\n");
 	expect_diff("", "qos: {arbitration: [{ports: hosts}]}\n", STAGE_PUSH,
-		    "qos.arbitration[hosts] absent -> {ports: hosts} (push)\n");
+		    "qos.arbitration[hosts] absent -> {ports: hosts, high_limit: 255} "
+		    "(push)\n");
 	expect_diff("", "qos: {congestion: {key: 5}}\n", STAGE_PUSH,
 		    "qos.congestion.key (hidden) -> (hidden) (push)\n");
 }
