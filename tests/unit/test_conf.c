@@ -13,42 +13,13 @@
 #include "sm/base/mem.h"
 #include "sm/conf/config.h"
 #include "sm/conf/schema.h"
+#include "tests/unit/conf_help.h"
 
 /*
  * The configuration: places and words of messages (counted by hand), widths of fields, printing and
  * reading back, differences. Values and ranges: test_conf_values.c; partitions and quality of
  * service: test_conf_policy.c.
  */
-
-static struct config *
-parse(const char *text, struct error *e)
-{
-	e->text[0] = '\0';
-	return config_parse(text, strlen(text), "t.yaml", e);
-}
-
-static struct config *
-parse_ok(const char *text)
-{
-	struct error e;
-	struct config *c = parse(text, &e);
-
-	if (!c)
-		fail_msg("%s", e.text);
-	return c;
-}
-
-static void
-expect_error(const char *text, const char *message)
-{
-	struct error e;
-	struct config *c = parse(text, &e);
-
-	config_free(c);
-	if (c)
-		fail_msg("accepted: %s", text);
-	assert_string_equal(e.text, message);
-}
 
 #define S "subnets:\n  - "	/* what follows stands in column 5 of line 2 */
 
@@ -471,27 +442,6 @@ test_print_golden(void **state)
 	assert_non_null(strstr(b.data, "    timeout: 200ms\n"));
 	buf_free(&b);
 	config_free(c);
-}
-
-static void
-collect(void *arg, const char *option, const char *old_value, const char *new_value,
-	enum config_stage stage)
-{
-	buf_printf(arg, "%s %s -> %s (%s)\n", option, old_value, new_value, option_stage(stage));
-}
-
-static void
-expect_diff(const char *old, const char *new, enum config_stage stage, const char *report)
-{
-	struct config *a = parse_ok(old), *b = parse_ok(new);
-	struct buf got = { 0 };
-
-	assert_int_equal(config_diff(a, b, collect, &got), stage);
-	assert_int_equal(config_diff(a, b, NULL, NULL), stage);
-	assert_string_equal(got.data ? got.data : "", report);
-	buf_free(&got);
-	config_free(a);
-	config_free(b);
 }
 
 static void

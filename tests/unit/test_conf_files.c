@@ -16,22 +16,12 @@
 #include "sm/base/mem.h"
 #include "sm/conf/config.h"
 #include "sm/conf/schema.h"
+#include "tests/unit/conf_help.h"
 
 /*
  * The configuration and files: loading, the sample in etc/, the manual page, whose list of options
  * `UPDATE=1 test_conf_files` writes anew.
  */
-
-static struct config *
-parse_ok(const char *text)
-{
-	struct error e;
-	struct config *c = config_parse(text, strlen(text), "t.yaml", &e);
-
-	if (!c)
-		fail_msg("%s", e.text);
-	return c;
-}
 
 static char *
 read_file(const char *path)

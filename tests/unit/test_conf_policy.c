@@ -13,6 +13,7 @@
 #include "sm/base/mem.h"
 #include "sm/conf/config.h"
 #include "sm/conf/option.h"
+#include "tests/unit/conf_help.h"
 
 /*
  * What a configuration says of partitions and of quality of service: values by the names that
@@ -20,28 +21,6 @@
  * files as large as they come. Codes of rates and MTUs are those of PathRecord (IBA volume 1,
  * 15.2.5.16).
  */
-static struct config *
-parse_ok(const char *text)
-{
-	struct error e = { 0 };
-	struct config *c = config_parse(text, strlen(text), "t.yaml", &e);
-
-	if (!c)
-		fail_msg("%s\n%s", e.text, text);
-	return c;
-}
-
-static void
-expect_error(const char *text, const char *message)
-{
-	struct error e = { 0 };
-	struct config *c = config_parse(text, strlen(text), "t.yaml", &e);
-
-	if (c)
-		fail_msg("accepted: %s", text);
-	assert_string_equal(e.text, message);
-}
-
 static void
 expect_texts(const char *const *texts, const char *joined)
 {
@@ -482,26 +461,6 @@ test_subnets(void **state)
 	buf_str(&b, "  - {name: z, pkey: 5}\n");
 	expect_error(b.data, "t.yaml:5:21: pkey: 0x0005 is the P_Key of partition x already");
 	buf_free(&b);
-}
-
-static void
-collect(void *arg, const char *option, const char *old_value, const char *new_value,
-	enum config_stage stage)
-{
-	buf_printf(arg, "%s %s -> %s (%s)\n", option, old_value, new_value, option_stage(stage));
-}
-
-static void
-expect_diff(const char *old, const char *new, enum config_stage stage, const char *report)
-{
-	struct config *a = parse_ok(old), *b = parse_ok(new);
-	struct buf got = { 0 };
-
-	assert_int_equal(config_diff(a, b, collect, &got), stage);
-	assert_string_equal(got.data ? got.data : "", report);
-	buf_free(&got);
-	config_free(a);
-	config_free(b);
 }
 
 static void

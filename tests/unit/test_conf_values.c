@@ -11,18 +11,12 @@
 #include "sm/base/buf.h"
 #include "sm/conf/config.h"
 #include "sm/conf/schema.h"
+#include "tests/unit/conf_help.h"
 
 /*
  * Every option, of the file and of entries of its lists, against values that it must refuse, and
  * each number at both ends of its range. A new option without a range here fails the test.
  */
-static struct config *
-parse(const char *text, struct error *e)
-{
-	e->text[0] = '\0';
-	return config_parse(text, strlen(text), "t.yaml", e);
-}
-
 /* Where the rows of a table stand in a file: what leads there, in how many blanks. */
 static const struct table {
 	const char *name;		/* of the list or map that they are in; "": none */
