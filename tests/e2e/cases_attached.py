@@ -8,6 +8,7 @@ import sys
 
 import proof
 from bed_diags import Tools, count, managed, served
+from cases_sa import managed_by
 from common import TOP
 from lab import Skip, need, program, wait_for
 from manager import OpenSM, Weftd
@@ -253,6 +254,31 @@ def test_attached_killed():
 def rss(pid):
     with open("/proc/%d/status" % pid, encoding="ascii") as f:
         return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+
+def sa_of(lab):
+    return lab.manager.status()["sa"]
+
+
+def test_attached_untaken():
+    """Hosts ask for tables and acknowledge no segment, or are killed amid them: others get theirs,
+    each answer that was not taken is counted, and nothing of it is kept."""
+    each, hosts = 50, ["H0_0_%d" % i for i in (1, 2, 3)] + ["H1_1_%d" % i for i in (0, 1, 2)]
+    with managed_by(Weftd, "ft3-8") as lab:
+        t, sizes = Tools(lab), []
+        for turn in (1, 2):
+            bad = [client(lab, host, "untaken", str(each)) for host in hosts]
+            for p in bad[::2]:
+                p.stop(signal.SIGKILL)
+            need(count(t("saquery NR"), "dump:") == 208, "saquery NR beside them")
+            need(count(t("saquery PR"), "dump:") == 43264, "saquery PR beside them")
+            wait_for("answers to come back", lambda n=turn:
+                     sa_of(lab)["drops"]["not_taken"] == n * each * len(hosts), 60, 0.2)
+            need(sa_of(lab)["pending"] == 0, "something is left unanswered")
+            sizes.append([rss(lab.manager.process.pid), rss(lab.sim.popen.pid)])
+            for p in bad[1::2]:
+                p.stop(signal.SIGKILL)
+        need(max(b - a for a, b in zip(*sizes)) < 20000, "memory grows: %s kB" % sizes)
 
 
 def test_attached_flood():

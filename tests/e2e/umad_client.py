@@ -8,6 +8,8 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
                                    the record of each answer
        umad_client.py flood         send requests as fast as they are taken, and read no answer
        umad_client.py deaf N        send N requests that are answered, read nothing, and stay
+       umad_client.py untaken N     ask N times for all NodeRecords, as an agent that knows nothing of
+                                   RMPP: no segment is ever acknowledged; stay
        umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
        umad_client.py group MGID       make a multicast group, and leave it, which ends it
        umad_client.py subscribe N [KEY]   subscribe to all events (with this SM_Key), say what each
@@ -33,7 +35,7 @@ import sys
 import time
 
 HEADER, MAD = 64, 256
-GET, SET, TRAP, REPORT, DELETE, REPORT_RESP = 1, 2, 5, 6, 0x15, 0x86
+GET, SET, TRAP, REPORT, GET_TABLE, DELETE, REPORT_RESP = 1, 2, 5, 6, 0x12, 0x15, 0x86
 CLASS_SMP, CLASS_SA, CLASS_DIRECTED = 1, 3, 0x81
 LID_PERMISSIVE = 0xffff
 QKEY = 0x80010000
@@ -225,6 +227,15 @@ def deaf(number):
     stay()
 
 
+def untaken(number):
+    agent = Agent(CLASS_SA, 2)
+    for tid in range(int(number)):
+        mad = header(CLASS_SA, 2, GET_TABLE, tid + 1, 0x11) + bytes(12)
+        agent.send(mad + bytes(MAD - len(mad)), int(sysfs("sm_lid"), 16), 1)
+    ready()
+    stay()
+
+
 def traps():
     """No tool of a host may: the agent is of its own class."""
     agent, tid, lid = Agent(CLASS_SMP, 1), 0, int(sysfs("lid"), 16)
@@ -259,6 +270,6 @@ def watch(name, text):
 
 if __name__ == "__main__":
     {"join": join, "members": members, "subscribe": subscribe, "flood": flood, "deaf": deaf,
-     "rubbish": rubbish, "traps": traps,
+     "untaken": untaken, "rubbish": rubbish, "traps": traps,
      "group": group, "guids": guids, "pipeline": pipeline,
      "watch": watch}[sys.argv[1]](*sys.argv[2:])
