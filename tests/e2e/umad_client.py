@@ -8,8 +8,8 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
                                    the record of each answer
        umad_client.py flood         send requests as fast as they are taken, and read no answer
        umad_client.py deaf N        send N requests that are answered, read nothing, and stay
-       umad_client.py untaken N     ask N times for all NodeRecords, as an agent that knows nothing of
-                                   RMPP: no segment is ever acknowledged; stay
+       umad_client.py untaken N     ask N times for all NodeRecords, as an agent without RMPP: no
+                                   segment is ever acknowledged; and stay
        umad_client.py rubbish SEED  random bytes for MADs, addresses and agents, for ever
        umad_client.py group MGID       make a multicast group, and leave it, which ends it
        umad_client.py subscribe N [KEY]   subscribe to all events (with this SM_Key), say what each
