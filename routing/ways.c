@@ -68,7 +68,8 @@ arrange(struct ways *w)
 
 		key[k] = a == UINT32_MAX || a == b ? top : a < b ? a : 2 * top + 1 - a;
 	}
-	layers_arrange(&w->y, key);
+	for (unsigned k = 0; k < w->y.len; k++)
+		layers_arrange(&w->y, k, key);
 	mem_free(key);
 }
 
