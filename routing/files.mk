@@ -62,6 +62,7 @@ routing_src := \
 	routing/ways.c \
 	routing/ways_find.c \
 	routing/ways_grow.c \
+	routing/ways_make.c \
 	routing/walk.c
 routing_public := routing/check.h routing/classes.h routing/engine.h routing/mtree.h \
 	routing/quality.h routing/report.h routing/span.h

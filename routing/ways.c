@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/ways.h"
 #include <string.h>
+#include "routing/levels.h"
 #include "routing/ways_impl.h"
 #include "sm/base/mem.h"
 
@@ -14,7 +15,8 @@
  *
  * All layers allow the turns of one spanning tree from the beginning. Who finds no other way takes
  * that, as do all on its way and, of those behind it, whoever is not allowed to go on from there as
- * before: a home all of whose way is the tree is always allowed.
+ * before: a home all of whose way is the tree is always allowed. Where there are switches above
+ * those with hosts, the first layer also allows whatever leads up and then down.
  */
 
 /* ---- Of the whole ---- */
@@ -45,32 +47,20 @@ count_heads(struct ways *w)
 static void
 arrange(struct ways *w)
 {
-	uint32_t head = 0, tail = 0, top = 0, *level = w->seen, *queue = w->ring;
-	uint32_t *key = mem_array(w->l.len + 1, sizeof(*key));
+	uint16_t *level = mem_array(w->n + 1, sizeof(*level)), top = 0;
 
-	for (uint32_t sw = 0; sw < w->n; sw++) {
-		level[sw] = w->hosts[sw] > 1 ? 0 : UINT32_MAX;
-		if (!level[sw])
-			queue[tail++] = sw;
-	}
-	while (head < tail) {
-		uint32_t sw = queue[head++];
-
-		top = level[sw];
-		for (uint32_t k = w->l.first[sw]; k < w->l.first[sw + 1]; k++)
-			if (level[w->l.to[k]] == UINT32_MAX) {
-				level[w->l.to[k]] = top + 1;
-				queue[tail++] = w->l.to[k];
-			}
-	}
+	levels_heights(w->l.f, level);
+	for (uint32_t sw = 0; sw < w->n; sw++)
+		if (level[sw] != LEVELS_FAR && level[sw] > top)
+			top = level[sw];
 	for (uint32_t k = 0; k < w->l.len; k++) {
 		uint32_t a = level[w->l.from[k]], b = level[w->l.to[k]];
 
-		key[k] = a == UINT32_MAX || a == b ? top : a < b ? a : 2 * top + 1 - a;
+		w->climb[k] = a == LEVELS_FAR || a == b ? top : a < b ? a : 2u * top + 1 - a;
 	}
 	for (unsigned k = 0; k < w->y.len; k++)
-		layers_arrange(&w->y, k, key);
-	mem_free(key);
+		layers_arrange(&w->y, k, w->climb);
+	mem_free(level);
 }
 
 void
@@ -88,20 +78,24 @@ ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned la
 	w->done = mem_array((size_t)n * variants + 1, sizeof(*w->done));
 	w->hosts = mem_array(n + 1, sizeof(*w->hosts));
 	w->load = mem_array(w->l.len + 1, sizeof(*w->load));
+	w->into = mem_array(w->l.len + 1, sizeof(*w->into));
+	w->climb = mem_array(w->l.len + 1, sizeof(*w->climb));
 	w->tree = mem_array(w->l.len + 1, sizeof(*w->tree));
 	w->hops = mem_array(n + 1, sizeof(*w->hops));
 	w->mask = mem_array(n + 1, sizeof(*w->mask));
 	w->cost = mem_array(n + 1, sizeof(*w->cost));
 	w->prior = mem_array(n + 1, 1);
 	w->ring = mem_array(n + 1, sizeof(*w->ring));
-	w->seat = mem_array(n + 2, sizeof(*w->seat));
+	w->may = mem_array(n + 1, sizeof(*w->may));
+	w->order = mem_array(n + 1, sizeof(*w->order));
 	w->try = mem_array(n + 1, sizeof(*w->try));
 	w->flow = mem_array(n + 1, sizeof(*w->flow));
 	w->was = mem_array(n + 1, 1);
 	w->moved = mem_array(n + 1, sizeof(*w->moved));
 	w->moved_from = mem_array(n + 1, 1);
-	w->seen = mem_array(n + 1, sizeof(*w->seen));
+	w->seen = mem_array(n + 2, sizeof(*w->seen));
 	w->branch = mem_array(n + 1, sizeof(*w->branch));
+	memset(w->any, 0xff, sizeof(w->any));
 	memset(w->class, WAYS_NONE, (size_t)n * n);
 	memset(w->next, WAYS_NONE, (size_t)n * n * variants);
 	count_heads(w);
@@ -120,13 +114,16 @@ ways_free(struct ways *w)
 	mem_free(w->done);
 	mem_free(w->hosts);
 	mem_free(w->load);
+	mem_free(w->into);
+	mem_free(w->climb);
 	mem_free(w->tree);
 	mem_free(w->hops);
 	mem_free(w->mask);
 	mem_free(w->cost);
 	mem_free(w->prior);
 	mem_free(w->ring);
-	mem_free(w->seat);
+	mem_free(w->may);
+	mem_free(w->order);
 	mem_free(w->try);
 	mem_free(w->flow);
 	mem_free(w->was);
@@ -146,6 +143,18 @@ ways_set_class(struct ways *w, uint32_t a, uint32_t b, unsigned class)
 	w->pairs[class]++;
 	*x = (uint8_t)class;
 	w->class[(size_t)b * w->n + a] = (uint8_t)class;
+}
+
+/* Of some layers the one with the fewest pairs. */
+unsigned
+ways_emptiest(const struct ways *w, unsigned mask)
+{
+	unsigned best = LAYERS_MAX;
+
+	for (unsigned k = 0; k < w->y.len; k++)
+		if (mask >> k & 1 && (best == LAYERS_MAX || w->pairs[k] < w->pairs[best]))
+			best = k;
+	return best;
 }
 
 /* ---- The spanning tree ---- */
@@ -232,6 +241,20 @@ ways_allow_tree(struct ways *w, const bool *kept)
 					layers_begin(&w->y);
 					layers_enter(&w->y, k, in, out);
 				}
+	}
+}
+
+void
+ways_allow_climbs(struct ways *w, unsigned layer)
+{
+	for (uint32_t in = 0; in < w->l.len; in++) {
+		uint32_t sw = w->l.to[in];
+
+		for (uint32_t out = w->l.first[sw]; out < w->l.first[sw + 1]; out++)
+			if (w->climb[in] < w->climb[out] && out != w->l.back[in]) {
+				layers_begin(&w->y);
+				layers_enter(&w->y, layer, in, out);
+			}
 	}
 }
 
@@ -342,6 +365,9 @@ ways_keep(const struct ways *w)
 		.tree = copy(w->tree, w->l.len, sizeof(*k->tree)),
 		.class = copy(w->class, n * n, 1), .next = copy(w->next, n * n * w->variants, 1),
 	};
+	k->place = mem_array((size_t)k->nlinks * k->lanes + 1, sizeof(*k->place));
+	for (unsigned layer = 0; layer < k->lanes; layer++)
+		layers_places(&w->y, layer, &k->place[(size_t)layer * k->nlinks]);
 	for (uint32_t sw = 0; sw < w->n; sw++)
 		k->guid[sw] = fabric_switch_node(w->l.f, sw)->guid;
 	return k;
@@ -363,6 +389,7 @@ ways_kept_unref(struct ways_kept *k)
 	mem_free(k->first);
 	mem_free(k->to);
 	mem_free(k->tree);
+	mem_free(k->place);
 	mem_free(k->class);
 	mem_free(k->next);
 	mem_free(k);

@@ -23,6 +23,7 @@ struct ways_kept {
 	uint32_t *first;		/* by switch: as in struct links */
 	uint32_t *to;			/* by link: switch there */
 	bool *tree;			/* by link: as in struct ways */
+	uint32_t *place;		/* by class, then link: as of layers_places() */
 	uint8_t *class;			/* by switch, then switch: as in struct ways */
 	uint8_t *next;			/* by way, then switch: as in struct ways */
 };
@@ -32,6 +33,7 @@ struct ways {
 	struct layers y;		/* what waits for what, by class */
 	uint32_t n;			/* switches */
 	unsigned variants;		/* ways to each home, >= 1 */
+	uint16_t any[WAYS_NONE];	/* turns that all layers allow */
 	bool *apart;			/* by switch: it does not answer, nothing passes through */
 	uint8_t *class;			/* by switch, then switch: class of the pair; WAYS_NONE */
 	uint8_t *next;			/* by way = home x variants + variant, then switch: place of
@@ -39,7 +41,10 @@ struct ways {
 	uint32_t *heads;		/* by way: who asks for it, in sixteenths of a host */
 	uint32_t *hosts;		/* by switch: those that send, likewise */
 	uint64_t *load;			/* by link: what crosses it */
+	double *into;			/* by link: what the same link costs that comes back */
 	uint64_t pairs[LAYERS_MAX];	/* by class: pairs of switches */
+	uint32_t *climb;		/* by link: lower ones lead away from hosts before higher
+					 * ones lead to them; the same: neither */
 	bool *tree;			/* by link: of the spanning tree that all layers allow */
 	bool *done;			/* by way: it was made */
 	uint32_t nfallen;		/* switches on ways that had to take the spanning tree */
@@ -50,8 +55,11 @@ struct ways {
 	uint16_t *mask;			/* by switch: layers that allow the way from here */
 	double *cost;			/* by switch: of the links on the way */
 	uint8_t *prior;			/* by switch: link that waits for its far end; WAYS_NONE */
-	uint32_t *ring;			/* switches that have a way, by hops */
-	uint32_t *seat;			/* by number of hops: where they start in ring[] */
+	uint16_t *may;			/* by switch without a way: layers that it may be in */
+	uint32_t *ring;			/* switches that have a way before it grows, by hops */
+	uint32_t nring;			/* how many */
+	uint32_t *order;		/* switches that have one, by hops */
+	uint32_t len;			/* how many */
 	uint32_t *try;			/* scratch: switches to be tried */
 	uint32_t *seen;			/* by switch: level at which it was last tried */
 	uint64_t *flow;			/* by switch: what passes it on the way */

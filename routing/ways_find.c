@@ -4,12 +4,16 @@
 #include "sm/base/mem.h"
 
 /*
- * All ways. In a fabric that is new they are made in one layer, which always succeeds, and then one
- * by one anew with all layers to choose from, as long as that makes them shorter or balances them
- * better. In a fabric of which ways are kept, what is left of these is entered first; only who has
- * lost his way further on gets another, and no pair changes its class.
+ * All ways. In a fabric that is new the first way to each home with hosts is made in one layer,
+ * which always succeeds, and then anew with all layers to choose from, if that makes it shorter or
+ * balances it better. What layers allow is settled then, and which class a pair has: other variants
+ * are made, and balanced, with whatever goes forward in the order of a layer, and nothing is
+ * searched for any more. Ways to switches without hosts come after all first ones, for they may bar
+ * others for little. In a fabric of which ways are kept, what is left of these is entered first;
+ * only who has lost his way further on gets another, and no pair changes its class.
  */
-#define ROUNDS 2u
+#define ROUNDS 3u			/* that ways are made anew in at most */
+#define ROUNDS_WORK 300000u		/* ways x links: all but the first together take no more */
 
 /* What is kept, in terms of the present fabric. */
 struct old {
@@ -91,6 +95,26 @@ take_classes(struct ways *w, const struct old *o)
 		}
 }
 
+/* Links that were not there before come last. */
+static void
+take_orders(struct ways *w, const struct old *o)
+{
+	const struct ways_kept *k = o->k;
+	uint32_t *key = mem_array(w->l.len + 1, sizeof(*key));
+
+	for (unsigned layer = 0; layer < w->y.len && layer < k->lanes; layer++) {
+		for (uint32_t i = 0; i < w->l.len; i++)
+			key[i] = k->nlinks;
+		for (uint32_t x = 0; x < k->n; x++)
+			for (uint32_t i = k->first[x]; i < k->first[x + 1]; i++)
+				if (o->at[i] != WAYS_NONE)
+					key[w->l.first[o->now[x]] + o->at[i]] =
+						k->place[(size_t)layer * k->nlinks + i];
+		layers_arrange(&w->y, layer, key);
+	}
+	mem_free(key);
+}
+
 static bool *
 old_tree(const struct ways *w, const struct old *o)
 {
@@ -155,14 +179,12 @@ measure(struct ways *w)
 static void
 restore(struct ways *w, const struct old *o, uint32_t way)
 {
-	uint32_t len;
-
 	ways_open(w, way);
 	recall(w, o, way, w->at);
 	w->at[w->home] = WAYS_NONE;
 	measure(w);
-	ways_sort(w, &len);
-	for (uint32_t i = 0; i < len; i++) {
+	ways_sort(w);
+	for (uint32_t i = 0; i < w->nring; i++) {
 		uint32_t sw = w->ring[i];
 
 		if (sw != w->home && !ways_stay(w, sw)) {
@@ -180,16 +202,14 @@ restore(struct ways *w, const struct old *o, uint32_t way)
 static void
 complete(struct ways *w, const struct old *o, uint32_t way)
 {
-	uint32_t len;
-
 	ways_open(w, way);
 	measure(w);
 	if (ways_complete(w))
 		return;
 	ways_count(w);
 	ways_load(w, way, -1);
-	ways_sort(w, &len);
-	for (uint32_t i = 0; i < len; i++)
+	ways_sort(w);
+	for (uint32_t i = 0; i < w->nring; i++)
 		if (w->ring[i] != w->home)
 			ways_stay(w, w->ring[i]);
 	/* The shortest ways may be others now. */
@@ -198,7 +218,7 @@ complete(struct ways *w, const struct old *o, uint32_t way)
 	for (uint32_t sw = 0; sw < w->n; sw++)
 		if (w->hops[sw] != WAYS_FAR)
 			w->prior[sw] = WAYS_NONE;
-	ways_grow(w, false);
+	ways_grow(w, WAYS_SEARCH);
 	memset(w->prior, WAYS_NONE, w->n);
 	ways_finish(w, way);
 }
@@ -211,6 +231,7 @@ find_left(struct ways *w, const struct ways_kept *kept)
 
 	old_open(w, kept, &o);
 	take_classes(w, &o);
+	take_orders(w, &o);
 	tree = old_tree(w, &o);
 	if (!w->loose)
 		ways_allow_tree(w, tree);
@@ -232,20 +253,48 @@ nth_way(const struct ways *w, uint32_t i)
 }
 
 static void
+add_all(struct ways *w)
+{
+	for (uint32_t i = 0; i < w->n * w->variants; i++)
+		if (w->heads[nth_way(w, i)] && !w->done[nth_way(w, i)])
+			ways_add(w, nth_way(w, i));
+}
+
+/* The first ways to all homes with hosts, or to those without. */
+static void
+make_firsts(struct ways *w, bool hosts)
+{
+	for (uint32_t home = 0; home < w->n; home++)
+		if ((w->hosts[home] >= WAYS_HOST) == hosts)
+			ways_make(w, home * w->variants);
+}
+
+static void
+mend_some(struct ways *w, unsigned variants, enum ways_effort effort)
+{
+	for (uint32_t i = 0; i < w->n * variants; i++)
+		if (w->heads[nth_way(w, i)] >= WAYS_HOST)
+			ways_mend(w, nth_way(w, i), effort);
+}
+
+static void
 find_new(struct ways *w)
 {
-	uint32_t nways = w->n * w->variants;
+	uint64_t work = (uint64_t)w->n * w->variants * w->l.len + 1;
+	unsigned rounds = work * ROUNDS < ROUNDS_WORK ? ROUNDS : 1 + (unsigned)(ROUNDS_WORK / work);
 
 	ways_allow_tree(w, NULL);
+	ways_allow_climbs(w, 0);
 	w->lanes = 1;
-	for (uint32_t i = 0; i < nways; i++)
-		if (w->heads[nth_way(w, i)])
-			ways_make(w, nth_way(w, i));
+	make_firsts(w, true);
 	w->lanes = w->y.len;
-	for (unsigned round = 0; round < ROUNDS; round++)
-		for (uint32_t i = 0; i < nways; i++)
-			if (w->heads[nth_way(w, i)] >= WAYS_HOST)
-				ways_mend(w, nth_way(w, i));
+	mend_some(w, 1, WAYS_MOVE);
+	w->lanes = 1;
+	make_firsts(w, false);
+	layers_fill(&w->y);
+	add_all(w);
+	while (rounds-- > 0)
+		mend_some(w, w->variants, WAYS_ALLOWED);
 }
 
 void
@@ -267,7 +316,5 @@ ways_find_shortest(struct ways *w, const struct ways_kept *kept)
 		find_left(w, kept);
 		return;
 	}
-	for (uint32_t i = 0; i < w->n * w->variants; i++)
-		if (w->heads[nth_way(w, i)])
-			ways_make(w, nth_way(w, i));
+	add_all(w);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "routing/ways_impl.h"
+#include <math.h>
 #include <string.h>
-#include "sm/base/mem.h"
 
 /*
- * One way, to one home: how it grows, what becomes of who finds none, and what it loads links with.
+ * How one way grows, from its home outwards. Of the neighbours of those who are so many hops from
+ * home, who may go on as the layers are takes the one with the least load on the way. For who may
+ * not, the layers are asked for new turns, if there is time for that.
  */
 
 /* ---- Links ---- */
@@ -29,16 +31,6 @@ allow(struct ways *w, uint32_t link, unsigned layer)
 	}
 }
 
-/* Of a link: the cube of what crosses it, in pairs of hosts, so that one link with much load costs
- * more than several with little. */
-static double
-cost_of(const struct ways *w, uint32_t link)
-{
-	double pairs = (double)(w->load[link] / (WAYS_HOST * WAYS_HOST));
-
-	return pairs * pairs * pairs;
-}
-
 static void
 take(struct ways *w, uint32_t sw, uint32_t link, unsigned class)
 {
@@ -48,7 +40,7 @@ take(struct ways *w, uint32_t sw, uint32_t link, unsigned class)
 	w->at[sw] = (uint8_t)(link - w->l.first[sw]);
 	w->prior[sw] = WAYS_NONE;
 	w->hops[sw] = (uint16_t)(w->hops[v] + 1);
-	w->cost[sw] = w->cost[v] + cost_of(w, link);
+	w->cost[sw] = w->cost[v] + w->into[w->l.back[link]];
 	w->mask[sw] = (uint16_t)mask_by(w, link);
 	if (was == class || class == WAYS_NONE)
 		return;
@@ -94,18 +86,6 @@ take_moved(struct ways *w, uint32_t sw, uint32_t link, unsigned layer)
 	return true;
 }
 
-/* Of some layers the one with the fewest pairs. */
-static unsigned
-emptiest(const struct ways *w, unsigned mask)
-{
-	unsigned best = LAYERS_MAX;
-
-	for (unsigned k = 0; k < w->y.len; k++)
-		if (mask >> k & 1 && (best == LAYERS_MAX || w->pairs[k] < w->pairs[best]))
-			best = k;
-	return best;
-}
-
 /* Links of a switch to neighbours that are `hops` from home, those with the least load first;
  * returns how many. */
 static unsigned
@@ -116,7 +96,7 @@ list_links(const struct ways *w, uint32_t sw, unsigned hops, uint32_t *links)
 
 	for (uint32_t k = w->l.first[sw]; k < w->l.first[sw + 1]; k++) {
 		uint32_t v = w->l.to[k];
-		double c = w->cost[v] + cost_of(w, k);
+		double c = w->cost[v] + w->into[w->l.back[k]];
 		unsigned i;
 
 		if (w->hops[v] != hops || (w->apart[v] && v != w->home))
@@ -147,7 +127,7 @@ find_link(struct ways *w, uint32_t sw, unsigned hops, bool move)
 		unsigned allowed = mask_by(w, links[i]) & mask;
 
 		if (allowed) {
-			take(w, sw, links[i], emptiest(w, allowed));
+			take(w, sw, links[i], ways_emptiest(w, allowed));
 			return true;
 		}
 		for (unsigned k = 0; k < w->y.len; k++)
@@ -163,31 +143,51 @@ find_link(struct ways *w, uint32_t sw, unsigned hops, bool move)
 
 /* ---- Growing ---- */
 
-/* Neighbours without a way of the switches that are `hops` from home, each once. */
+/* A switch has a way. Its neighbours without one may go on over it, if layers allow that by now;
+ * returns how many may do so over anybody. */
 static uint32_t
-list_tries(struct ways *w, uint32_t len, const uint32_t *ring, uint32_t level)
+offer(struct ways *w, uint32_t v, uint32_t tries)
+{
+	uint32_t first = w->l.first[v], end = w->l.first[v + 1];
+	bool all = v == w->home || w->loose;
+	const uint16_t *turn = all ? w->any : &w->y.used[w->y.first[first + w->at[v]]];
+
+	for (uint32_t i = first; i < end; i++, turn++) {
+		uint32_t sw = w->l.to[i];
+		unsigned mask = w->mask[v] & *turn;
+		double cost = w->cost[v] + w->into[i];
+
+		if (!(mask & w->may[sw]) || cost >= w->cost[sw])
+			continue;
+		if (w->cost[sw] == HUGE_VAL)
+			w->try[tries++] = sw;
+		w->cost[sw] = cost;
+		w->mask[sw] = (uint16_t)mask;
+		w->at[sw] = w->y.slot[i];
+	}
+	return tries;
+}
+
+/* All neighbours of those who are `hops` from home, order[start..end), take the best link that they
+ * are offered. */
+static void
+offer_all(struct ways *w, uint32_t start, uint32_t end, unsigned hops)
 {
 	uint32_t tries = 0;
 
-	for (uint32_t i = 0; i < len; i++) {
-		uint32_t v = ring[i];
+	for (uint32_t i = start; i < end; i++)
+		if (!w->apart[w->order[i]] || w->order[i] == w->home)
+			tries = offer(w, w->order[i], tries);
+	for (uint32_t i = 0; i < tries; i++) {
+		uint32_t sw = w->try[i];
 
-		if (w->apart[v] && v != w->home)
-			continue;
-		for (uint32_t k = w->l.first[v]; k < w->l.first[v + 1]; k++) {
-			uint32_t sw = w->l.to[k];
-
-			if (w->hops[sw] != WAYS_FAR || w->apart[sw] || w->seen[sw] == level)
-				continue;
-			/* Who had a way that broke further on goes on waiting for it. */
-			if (w->prior[sw] != WAYS_NONE &&
-			    w->l.to[w->l.first[sw] + w->prior[sw]] != v)
-				continue;
-			w->seen[sw] = level;
-			w->try[tries++] = sw;
-		}
+		w->hops[sw] = (uint16_t)(hops + 1);
+		w->order[w->len++] = sw;
+		if (!w->loose && ways_class(w, sw, w->home) == WAYS_NONE)
+			ways_set_class(w, sw, w->home,
+				       ways_emptiest(w, w->mask[sw] & w->may[sw]));
+		w->may[sw] = 0;
 	}
-	return tries;
 }
 
 static bool
@@ -216,276 +216,94 @@ ways_stay(struct ways *w, uint32_t sw)
 	return w->hops[w->l.to[link]] != WAYS_FAR && take_link(w, sw, link);
 }
 
-/* Who waits for his old way takes that or none. */
+/* With new turns; who waits for his old way takes that or none. */
 static bool
-try_switch(struct ways *w, uint32_t sw, unsigned hops, bool move)
+search(struct ways *w, uint32_t sw, unsigned hops, bool move)
 {
 	if (w->prior[sw] == WAYS_NONE)
 		return find_link(w, sw, hops, move);
-	return take_link(w, sw, w->l.first[sw] + w->prior[sw]);
+	return w->hops[w->l.to[w->l.first[sw] + w->prior[sw]]] == hops &&
+		take_link(w, sw, w->l.first[sw] + w->prior[sw]);
 }
 
-/* Who has a way, by hops: into ring[], the first of each number of hops into seat[]. */
-uint32_t
-ways_sort(struct ways *w, uint32_t *len)
-{
-	uint32_t most = 0;
-
-	*len = 0;
-	memset(w->seat, 0, (w->n + 2) * sizeof(*w->seat));
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->hops[sw] != WAYS_FAR) {
-			w->seat[w->hops[sw] + 1]++;
-			most = w->hops[sw] > most ? w->hops[sw] : most;
-		}
-	for (uint32_t h = 0; h <= most; h++)
-		w->seat[h + 1] += w->seat[h];
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->hops[sw] != WAYS_FAR) {
-			w->ring[w->seat[w->hops[sw]]++] = sw;
-			(*len)++;
-		}
-	for (uint32_t h = most + 1; h > 0; h--)
-		w->seat[h] = w->seat[h - 1];
-	w->seat[0] = 0;
-	return most;
-}
-
-void
-ways_grow(struct ways *w, bool move)
-{
-	uint32_t len, most = ways_sort(w, &len), *now, *next;
-
-	now = mem_array(w->n + 1, sizeof(*now));
-	next = mem_array(w->n + 1, sizeof(*next));
-	memset(w->seen, 0, w->n * sizeof(*w->seen));
-	len = 0;
-	for (uint32_t h = 0; h <= most || len; h++) {
-		uint32_t tries, nnext = 0, *swap;
-
-		/* Those who had this many hops before, and those who just got them. */
-		for (uint32_t i = w->seat[h]; h <= most && i < w->seat[h + 1]; i++)
-			now[len++] = w->ring[i];
-		tries = list_tries(w, len, now, h + 1);
-		for (uint32_t i = 0; i < tries; i++) {
-			uint32_t sw = w->try[i];
-
-			if (!try_switch(w, sw, h, move))
-				continue;
-			next[nnext++] = sw;
-		}
-		swap = now;
-		now = next;
-		next = swap;
-		len = nnext;
-	}
-	mem_free(now);
-	mem_free(next);
-}
-
-/* ---- Falling back on the tree ---- */
-
-/* The link of each switch towards home on the spanning tree. */
+/* New turns for the neighbours of those who are `hops` from home, order[start..end). */
 static void
-list_branches(struct ways *w)
+search_all(struct ways *w, uint32_t start, uint32_t end, unsigned hops, bool move)
 {
-	uint32_t head = 0, tail = 0, *queue = w->ring;
-
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		w->branch[sw] = LINKS_NONE;
-	queue[tail++] = w->home;
-	while (head < tail) {
-		uint32_t v = queue[head++];
+	for (uint32_t i = start; i < end; i++) {
+		uint32_t v = w->order[i];
 
 		for (uint32_t k = w->l.first[v]; k < w->l.first[v + 1]; k++) {
 			uint32_t sw = w->l.to[k];
 
-			if (!w->tree[k] || sw == w->home || w->branch[sw] != LINKS_NONE)
+			if (!w->may[sw] || w->seen[sw] == hops + 1)
 				continue;
-			w->branch[sw] = w->l.back[k];
-			queue[tail++] = sw;
+			w->seen[sw] = hops + 1;
+			if (search(w, sw, hops, move)) {
+				w->may[sw] = 0;
+				w->order[w->len++] = sw;
+			}
 		}
 	}
 }
 
-/* The way of a switch is the tree from here on; `fallen` marks whose is. */
-static bool
-fall(struct ways *w, uint32_t sw, bool *fallen)
-{
-	bool any = false;
-
-	for (; sw != w->home && w->branch[sw] != LINKS_NONE && !fallen[sw];
-	     sw = w->l.to[w->branch[sw]]) {
-		fallen[sw] = any = true;
-		w->at[sw] = (uint8_t)(w->branch[sw] - w->l.first[sw]);
-		w->nfallen++;
-		if (ways_class(w, sw, w->home) == WAYS_NONE)
-			ways_set_class(w, sw, w->home, emptiest(w, (1u << w->lanes) - 1));
-	}
-	return any;
-}
-
-/* Is what a switch that did not fall waits for allowed, now that others fell? */
-static bool
-stands(struct ways *w, uint32_t sw)
-{
-	layers_begin(&w->y);
-	if (ways_enter(w, w->at, w->home, w->l.first[sw] + w->at[sw],
-		      ways_class(w, sw, w->home)))
-		return true;
-	layers_undo(&w->y);
-	return false;
-}
-
+/* Who may have a way: the layers that it may be in. */
 static void
-fall_back(struct ways *w)
+list_may(struct ways *w)
 {
-	bool *fallen = mem_array(w->n + 1, sizeof(*fallen)), any = false;
+	const uint8_t *class = &w->class[(size_t)w->home * w->n];
+	unsigned any = w->loose ? UINT16_MAX : (1u << w->lanes) - 1;
 
-	list_branches(w);
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->hops[sw] == WAYS_FAR && !w->apart[sw] && fall(w, sw, fallen))
-			any = true;
-	while (any) {
-		any = false;
-		for (uint32_t sw = 0; sw < w->n; sw++)
-			if (sw != w->home && w->at[sw] != WAYS_NONE && !fallen[sw] &&
-			    !stands(w, sw) && fall(w, sw, fallen))
-				any = true;
-	}
-	mem_free(fallen);
-}
-
-bool
-ways_complete(const struct ways *w)
-{
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->hops[sw] == WAYS_FAR && !w->apart[sw])
-			return false;
-	return true;
-}
-
-/* ---- Loads ---- */
-
-/* What all send to the home of the present way, by the switch that it passes; returns the sum over
- * all links, so what the way is long. */
-uint64_t
-ways_count(struct ways *w)
-{
-	uint32_t *behind = w->seen, *ready = w->try, len = 0;
-	uint64_t sum = 0;
-
-	memset(behind, 0, w->n * sizeof(*behind));
 	for (uint32_t sw = 0; sw < w->n; sw++) {
-		w->flow[sw] = w->hosts[sw];
-		if (w->at[sw] != WAYS_NONE)
-			behind[w->l.to[w->l.first[sw] + w->at[sw]]]++;
+		if (w->apart[sw] || w->hops[sw] != WAYS_FAR)
+			w->may[sw] = 0;
+		else
+			w->may[sw] = (uint16_t)(class[sw] == WAYS_NONE || w->loose ? any :
+						 1u << class[sw]);
+		if (w->hops[sw] == WAYS_FAR)
+			w->cost[sw] = HUGE_VAL;
 	}
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (!behind[sw] && w->at[sw] != WAYS_NONE)
-			ready[len++] = sw;
-	while (len) {
-		uint32_t sw = ready[--len], v = w->l.to[w->l.first[sw] + w->at[sw]];
-
-		sum += w->flow[sw];
-		w->flow[v] += w->flow[sw];
-		if (!--behind[v] && w->at[v] != WAYS_NONE)
-			ready[len++] = v;
-	}
-	return sum;
 }
 
 void
-ways_load(struct ways *w, uint32_t way, int sign)
+ways_sort(struct ways *w)
 {
+	uint32_t most = 0, *first = w->seen;
+
+	memset(first, 0, (w->n + 2) * sizeof(*first));
+	w->nring = 0;
 	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->at[sw] != WAYS_NONE)
-			w->load[w->l.first[sw] + w->at[sw]] +=
-				w->flow[sw] * w->heads[way] * (uint64_t)(int64_t)sign;
-}
-
-/* How much the present way adds to the squares of all loads. */
-static double
-squares(const struct ways *w, uint32_t way)
-{
-	double sum = 0;
-
-	for (uint32_t sw = 0; sw < w->n; sw++)
-		if (w->at[sw] != WAYS_NONE) {
-			double flow = (double)(w->flow[sw] * w->heads[way]);
-			double load = (double)w->load[w->l.first[sw] + w->at[sw]];
-
-			sum += flow * (2 * load + flow);
+		if (w->hops[sw] != WAYS_FAR) {
+			first[w->hops[sw] + 1]++;
+			most = w->hops[sw] > most ? w->hops[sw] : most;
+			w->nring++;
 		}
-	return sum;
+	for (uint32_t h = 0; h < most; h++)
+		first[h + 1] += first[h];
+	for (uint32_t sw = 0; sw < w->n; sw++)
+		if (w->hops[sw] != WAYS_FAR)
+			w->ring[first[w->hops[sw]]++] = sw;
 }
 
-/* ---- The whole way ---- */
-
 void
-ways_open(struct ways *w, uint32_t way)
+ways_grow(struct ways *w, enum ways_effort effort)
 {
-	w->home = way / w->variants;
-	w->at = &w->next[(size_t)way * w->n];
-	for (uint32_t sw = 0; sw < w->n; sw++) {
-		w->hops[sw] = WAYS_FAR;
-		w->prior[sw] = WAYS_NONE;
+	uint32_t start = 0, next = 0;
+
+	list_may(w);
+	memset(w->seen, 0, w->n * sizeof(*w->seen));
+	w->len = 0;
+	for (unsigned hops = 0; start < w->len || next < w->nring; hops++) {
+		uint32_t end;
+
+		/* Those who had this many hops before, and those who just got them. */
+		while (next < w->nring && w->hops[w->ring[next]] == hops)
+			w->order[w->len++] = w->ring[next++];
+		end = w->len;
+		if (effort == WAYS_ALLOWED)
+			offer_all(w, start, end, hops);
+		else
+			search_all(w, start, end, hops, effort == WAYS_MOVE);
+		start = end;
 	}
-	w->nmoves = 0;
-	w->hops[w->home] = 0;
-	w->cost[w->home] = 0;
-	w->mask[w->home] = (uint16_t)((1u << w->y.len) - 1);
-}
-
-void
-ways_finish(struct ways *w, uint32_t way)
-{
-	if (!ways_complete(w))
-		ways_grow(w, false);
-	if (!ways_complete(w))
-		fall_back(w);
-	ways_count(w);
-	ways_load(w, way, 1);
-	w->done[way] = true;
-}
-
-void
-ways_make(struct ways *w, uint32_t way)
-{
-	ways_open(w, way);
-	ways_finish(w, way);
-}
-
-void
-ways_mend(struct ways *w, uint32_t way)
-{
-	uint64_t len, was_len;
-	double was_squares;
-	bool better;
-
-	w->home = way / w->variants;
-	w->at = &w->next[(size_t)way * w->n];
-	was_len = ways_count(w);
-	ways_load(w, way, -1);
-	was_squares = squares(w, way);
-	memcpy(w->was, w->at, w->n);
-	memset(w->at, WAYS_NONE, w->n);
-	w->done[way] = false;
-	ways_open(w, way);
-	ways_grow(w, true);
-	better = ways_complete(w);
-	if (better) {
-		len = ways_count(w);
-		better = len < was_len || (len == was_len && squares(w, way) < was_squares);
-	}
-	if (!better) {
-		memcpy(w->at, w->was, w->n);
-		while (w->nmoves > 0) {
-			w->nmoves--;
-			ways_set_class(w, w->moved[w->nmoves], w->home, w->moved_from[w->nmoves]);
-		}
-		ways_count(w);
-	}
-	ways_load(w, way, 1);
-	w->done[way] = true;
 }

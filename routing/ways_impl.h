@@ -13,6 +13,12 @@
  * belong to it first. */
 void
 ways_allow_tree(struct ways *w, const bool *kept);
+/* Let in to a layer whatever leads away from hosts and then to them, as far as it can be. */
+void
+ways_allow_climbs(struct ways *w, unsigned layer);
+/* Of some layers the one with the fewest pairs. */
+unsigned
+ways_emptiest(const struct ways *w, unsigned mask);
 /* Enter the way at[] from a switch that leaves it by a link. False if that closes a circle; what
  * was entered since layers_begin() is taken back then. */
 bool
@@ -27,18 +33,27 @@ ways_enter_done(struct ways *w, uint32_t a, uint32_t b, unsigned layer);
 bool
 ways_may_enter_done(const struct ways *w, uint32_t a, uint32_t b, unsigned layer);
 
+/* How much is tried for a switch that the layers as they are give no way. */
+enum ways_effort {
+	WAYS_ALLOWED,			/* nothing: it has none */
+	WAYS_SEARCH,			/* new turns */
+	WAYS_MOVE,			/* another class too */
+};
+
 /* ways_grow.c, about the way at work */
+/* Who has hops, by these, into ring[]. */
 void
-ways_open(struct ways *w, uint32_t way);	/* nobody has hops, but at[] is left */
-/* Who has hops, by these: into ring[] and seat[]; returns the most hops, *len gets how many. */
-uint32_t
-ways_sort(struct ways *w, uint32_t *len);
+ways_sort(struct ways *w);
 /* A switch whose link is in at[] goes on so, if its class allows it. */
 bool
 ways_stay(struct ways *w, uint32_t sw);
-/* From those who have hops to all others; `move`: pairs may change their class. */
+/* From those in ring[] to all others. */
 void
-ways_grow(struct ways *w, bool move);
+ways_grow(struct ways *w, enum ways_effort effort);
+
+/* ways_make.c */
+void
+ways_open(struct ways *w, uint32_t way);	/* only its home has hops, but at[] is left */
 bool
 ways_complete(const struct ways *w);		/* have all a way, as far as they answer? */
 /* Who has none yet gets one; then the way is made. */
@@ -46,10 +61,14 @@ void
 ways_finish(struct ways *w, uint32_t way);
 void
 ways_make(struct ways *w, uint32_t way);	/* from nothing */
+/* The same with turns and classes as they are; who finds none goes, with all others, on the first
+ * way to that home. */
+void
+ways_add(struct ways *w, uint32_t way);
 /* Make a way anew; it is kept if it is shorter, or if it is as long and crosses links with less
  * load. */
 void
-ways_mend(struct ways *w, uint32_t way);
+ways_mend(struct ways *w, uint32_t way, enum ways_effort effort);
 /* What passes each switch, into flow[]; returns the sum over all links. */
 uint64_t
 ways_count(struct ways *w);
