@@ -10,10 +10,10 @@
 /*
  * The proof. Work is cut into blocks of LIDs. With an order of switches (the engine's, or a guess)
  * the ladder finds for a whole block at once where all ways arrive and none turns from down to up;
- * the other LIDs are walked one by one. If no way turned, the order itself is the proof that there
- * is no credit loop, whatever lanes are used; else all dependencies are entered into one shared
- * graph (bits are only ever set, so the result does not depend on who came first), and one thread
- * searches that for a cycle.
+ * the other LIDs are walked one by one, but for those that all switches send like another. If no
+ * way turned, the order itself is the proof that there is no credit loop, whatever lanes are used;
+ * else all dependencies are entered into one shared graph (bits are only ever set, so the result
+ * does not depend on who came first), and one thread searches that for a cycle.
  */
 #define GRAIN 2u	/* blocks that a thread takes at a time */
 
@@ -49,12 +49,12 @@ check_lane(const struct checker *c, struct scratch *s, uint32_t i)
 {
 	const struct ladder_block *b = &s->ladder;
 	uint32_t lid = b->lid[i], port = c->in->lids->dest[lid].port;
-	uint32_t last = c->ordered ? last_sound(c, b, i) : LADDER_LANES;
+	uint32_t last = c->ordered && !s->hopeless ? last_sound(c, b, i) : LADDER_LANES;
 
 	if (b->home[i] == FABRIC_NONE) {
 		walk_alone(c, &s->sum, port);
 	} else if (last == LADDER_LANES) {
-		walk_port(c, s, port);
+		c->doubt[lid] = 1;
 		s->walked = true;
 	} else {
 		walk_count(c, &s->sum, port, b->hops[last], b->max_hops[last]);
@@ -63,6 +63,20 @@ check_lane(const struct checker *c, struct scratch *s, uint32_t i)
 				b->hops[last], b->max_hops[last],
 			};
 	}
+}
+
+/* Of a block without LIDs too: nothing was tried in vain. */
+static bool
+any_sound(const struct ladder_block *b)
+{
+	bool homes = false;
+
+	for (uint32_t i = 0; i < LADDER_LANES; i++) {
+		if (b->sound[i])
+			return true;
+		homes |= b->home[i] != FABRIC_NONE;
+	}
+	return !homes;
 }
 
 static void
@@ -75,12 +89,41 @@ check_blocks(void *arg, unsigned thread, size_t first, size_t end)
 		uint32_t lid = (uint32_t)k * LADDER_LANES;
 
 		ladder_block_range(&s->ladder, c->in->lids, lid);
-		if (c->ordered)
+		if (c->ordered && !s->hopeless) {
 			ladder_walk(&c->order, &c->query, &s->ladder);
+			s->hopeless = !any_sound(&s->ladder);
+		}
 		for (uint32_t i = 0; i < LADDER_LANES && lid + i <= c->in->lids->top; i++)
 			if (is_base(c->in->lids, lid + i))
 				check_lane(c, s, i);
 	}
+}
+
+static void
+walk_blocks(void *arg, unsigned thread, size_t first, size_t end)
+{
+	const struct checker *c = arg;
+
+	for (size_t k = first; k < end; k++)
+		walk_block(c, &c->scratch[thread], (uint32_t)k);
+}
+
+static void
+run_blocks(struct checker *c, parallel_fn fn)
+{
+	parallel_run(c->threads, c->in->lids->top / LADDER_LANES + 1u, GRAIN, fn, c);
+}
+
+/* Find which LIDs are sound, and walk the others, home by home. */
+static void
+check_lids(struct checker *c)
+{
+	c->doubt = mem_array(c->in->lids->top + 1u, sizeof(*c->doubt));
+	run_blocks(c, check_blocks);
+	columns_order_init(&c->walks, c->in->lids, c->f->nswitches, c->doubt);
+	for (unsigned i = 0; i < c->threads && c->walks.nblocks; i++)
+		columns_init(&c->scratch[i].columns, c->f->nswitches, 1);
+	parallel_run(c->threads, c->walks.nblocks, 1, walk_blocks, c);
 }
 
 /* Two sets of tables: nothing is walked, only turns are looked for. */
@@ -103,12 +146,6 @@ depend_blocks(void *arg, unsigned thread, size_t first, size_t end)
 
 	for (size_t k = first; k < end; k++)
 		depend_block(c, &c->scratch[thread], (uint32_t)k * LADDER_LANES);
-}
-
-static void
-run_blocks(struct checker *c, parallel_fn fn)
-{
-	parallel_run(c->threads, c->in->lids->top / LADDER_LANES + 1u, GRAIN, fn, c);
 }
 
 static void
@@ -192,8 +229,6 @@ scratch_init(struct scratch *s, const struct checker *c)
 	s->reach = mem_array(n, sizeof(*s->reach));
 	s->exits = mem_array(n, 1);
 	s->queue = mem_array(c->f->nedges, sizeof(*s->queue));
-	s->columns = mem_array(n, CHECKER_BLOCK);
-	s->block = UINT32_MAX;
 	s->apart = mem_array(n, 1);
 	if (c->ordered)
 		ladder_block_init(&s->ladder, &c->order);
@@ -233,7 +268,7 @@ scratch_free(struct scratch *s)
 	mem_free(s->reach);
 	mem_free(s->exits);
 	mem_free(s->queue);
-	mem_free(s->columns);
+	columns_free(&s->columns);
 	mem_free(s->apart);
 	mem_free(s->sent[0]);
 	mem_free(s->sent[1]);
@@ -249,6 +284,8 @@ checker_free(struct checker *c)
 	ladder_free(&c->order);
 	mem_free((void *)(uintptr_t)c->query.rows);
 	mem_free(c->also);
+	columns_order_free(&c->walks);
+	mem_free(c->doubt);
 	mem_free(c->hops);
 	mem_free(c->part);
 	mem_free(c->sources);
@@ -380,7 +417,7 @@ check_prove(const struct check_input *in, const struct plan *previous, struct pl
 	checker_init(&c, in);
 	if (proof && in->ranks && c.nparts == 1 && !in->also)
 		c.proof = plan_proof_new(in->lids->top);
-	run_blocks(&c, check_blocks);
+	check_lids(&c);
 	if (in->also && certified(&c))
 		run_blocks(&c, unite_blocks);
 	t = add_up(&c);

@@ -11,8 +11,6 @@
  * at the rest one LID at a time, and depend.c and depend_lanes.c, which enter what waits for what
  * where the order of switches does not settle it.
  */
-#define CHECKER_BLOCK 64u	/* LIDs whose entries walk.c gathers at a time */
-
 enum fate {
 	UNKNOWN,
 	WALKING,	/* on the way that is followed just now */
@@ -43,14 +41,14 @@ struct scratch {
 	uint16_t *hops;		/* by switch: switches on the way, itself included */
 	uint32_t *next;		/* by switch: edge taken, FABRIC_NONE */
 	uint32_t *stack;	/* switches on the way followed */
-	uint8_t *columns;	/* entries of CHECKER_BLOCK LIDs: by LID, then switch */
-	uint32_t block;		/* first of these LIDs; none: above all LIDs */
+	struct columns columns;	/* entries of LIDs that are walked */
 	uint8_t *lost;		/* by switch: some LID of the present port does not arrive */
 	uint16_t *reach;	/* by switch: links to the present LID, LEVELS_FAR: out of reach */
 	uint8_t *exits;		/* by switch: where it must send the present LID, if it is silent */
 	uint32_t *queue;	/* of levels_reach() */
 	uint8_t *apart;		/* by switch: it cannot reach some LID of the present port */
-	bool walked;		/* some LID was walked by itself */
+	bool walked;		/* some LID is to be walked by itself */
+	bool hopeless;		/* the ladder found none of a whole block sound: it is left alone */
 	bool turns;		/* some way turns from down to up in the order of switches */
 	struct ladder_block ladder;	/* LIDs that are done side by side */
 	uint8_t *sent[2];	/* entries of such LIDs, by switch; graph of one lane only */
@@ -79,6 +77,8 @@ struct checker {
 	struct ladder_query query;	/* in->rows and whose ways count, for the ladder */
 	struct ladder_table *also;	/* in->also; NULL if there are none or both are the same */
 	bool ordered;			/* an order of switches is there */
+	uint8_t *doubt;			/* by LID: 1 if it is a port's first and not found sound */
+	struct columns_order walks;	/* the LIDs of these ports */
 	struct plan_proof *proof;	/* to be filled by LID; NULL */
 	bool any_silent;		/* there are silent switches */
 	struct depend_lanes *lanes;	/* while depend_with_lanes() runs */
@@ -95,9 +95,9 @@ checker_free(struct checker *c);
 size_t
 checker_graph(struct checker *c);
 
-/* Walk all LIDs of a port one by one: its tally, and s->turns if a way does. */
+/* Walk LIDs of a block of c->walks one by one: their tally, and s->turns if a way does. */
 void
-walk_port(const struct checker *c, struct scratch *s, uint32_t port);
+walk_block(const struct checker *c, struct scratch *s, uint32_t block);
 /* Count a destination port whose LIDs are all sound: sum and longest of the ways to the last. */
 void
 walk_count(const struct checker *c, struct tally *t, uint32_t port, uint32_t hops, uint32_t max);

@@ -46,32 +46,13 @@ walk_note(struct tally *t, uint32_t lid, uint32_t sw, enum fate fate)
 	t->fault = fate;
 }
 
-/* Rows are far apart in memory: they are visited once for many LIDs. Returns the LID's column. */
-static const uint8_t *
-read_column(const struct checker *c, struct scratch *s, uint32_t lid)
-{
-	uint32_t n = c->f->nswitches, first = lid / CHECKER_BLOCK * CHECKER_BLOCK;
-
-	if (s->block != first) {
-		s->block = first;
-		for (uint32_t sw = 0; sw < n; sw++) {
-			const struct plan_row *row = c->in->rows[sw];
-			uint8_t *column = &s->columns[sw];
-
-			for (uint32_t i = 0; i < CHECKER_BLOCK; i++, column += n)
-				*column = plan_row_port(row, first + i);
-		}
-	}
-	return &s->columns[(size_t)(lid - first) * n];
-}
-
-/* Where all switches send a LID: next[], and fate[] where that ends a way. False if one ends
- * anywhere but at its owner. */
+/* Where all switches send the i-th LID of the block: next[], and fate[] where that ends a way.
+ * False if one ends anywhere but at its owner. */
 static bool
-read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+read_lid(const struct checker *c, struct scratch *s, uint32_t i)
 {
-	const struct plan_dest *d = &c->in->lids->dest[lid];
-	const uint8_t *column = read_column(c, s, lid);
+	uint32_t home = c->in->lids->dest[s->columns.lid[i]].sw;
+	const uint8_t *column = columns_of(&s->columns, 0, i);
 	const struct hop *hops = c->hops;
 	uint32_t *next = s->next, ends = 0;
 	uint8_t *fates = s->fate;
@@ -84,11 +65,11 @@ read_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 		fates[sw] = e != FABRIC_NONE ? UNKNOWN : out == LFT_NO_PORT ? HOLE : WRONG;
 		ends += e == FABRIC_NONE;
 	}
-	if (column[d->sw] != d->out)
+	if (!s->columns.delivered[i])
 		return false;
-	ends -= next[d->sw] == FABRIC_NONE;
-	next[d->sw] = FABRIC_NONE;
-	fates[d->sw] = ARRIVES;
+	ends -= next[home] == FABRIC_NONE;
+	next[home] = FABRIC_NONE;
+	fates[home] = ARRIVES;
 	return ends == 0;
 }
 
@@ -126,10 +107,10 @@ leap(const struct checker *c, struct scratch *s, uint32_t home)
 /* Switches that can reach a LID have a distance in s->reach[], where silent ones forward only by
  * their tables. */
 static void
-find_near(const struct checker *c, struct scratch *s, uint32_t lid)
+find_near(const struct checker *c, struct scratch *s, uint32_t i)
 {
-	uint32_t home = c->in->lids->dest[lid].sw, n = c->f->nswitches;
-	const uint8_t *column = read_column(c, s, lid);
+	uint32_t home = c->in->lids->dest[s->columns.lid[i]].sw, n = c->f->nswitches;
+	const uint8_t *column = columns_of(&s->columns, 0, i);
 
 	for (uint32_t sw = 0; sw < n; sw++) {
 		s->reach[sw] = LEVELS_FAR;
@@ -167,17 +148,17 @@ judge_entries(const struct checker *c, struct scratch *s, uint32_t lid, uint32_t
 	}
 }
 
-/* Ways of all switches to one LID; faults are counted. */
-static void
-walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
+/* Ways of all switches to the i-th LID of the block; faults are counted. Whether all arrive. */
+static bool
+walk_lid(const struct checker *c, struct scratch *s, uint32_t i)
 {
-	uint32_t home = c->in->lids->dest[lid].sw, part = c->part[home];
+	uint32_t lid = s->columns.lid[i], home = c->in->lids->dest[lid].sw, part = c->part[home];
 
-	if (read_lid(c, s, lid) && !c->any_silent && leap(c, s, home))
-		return;
+	if (read_lid(c, s, i) && !c->any_silent && leap(c, s, home))
+		return true;
 	s->hops[home] = 1;
 	if (c->any_silent)
-		find_near(c, s, lid);
+		find_near(c, s, i);
 	judge_entries(c, s, lid, part);
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 		if (s->fate[sw] == UNKNOWN)
@@ -191,6 +172,7 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t lid)
 			walk_note(&s->sum, lid, sw, LOOPS);
 		}
 	}
+	return false;
 }
 
 /* Pairs of hosts whose destination is this port. */
@@ -249,19 +231,56 @@ walk_count(const struct checker *c, struct tally *t, uint32_t port, uint32_t hop
 		t->max_hops = max;
 }
 
-void
-walk_port(const struct checker *c, struct scratch *s, uint32_t port)
+/* LIDs of a block that are one port's. */
+struct run {
+	uint32_t first;		/* index of its first */
+	uint32_t len;		/* how many; 0: there was no such port */
+};
+
+/* The ways of all LIDs of a port; whether all arrive. */
+static bool
+walk_port(const struct checker *c, struct scratch *s, struct run r)
 {
-	const struct plan_lids *lids = c->in->lids;
-	uint32_t base = lids->base[port];
+	bool arrive = true;
 
 	memset(s->lost, 0, c->f->nswitches);
 	memset(s->apart, 0, c->f->nswitches);
-	for (uint32_t lid = base; lid < base + (1u << (lids->lmc[port] & 7)); lid++) {
-		if (lid > lids->top || lids->dest[lid].port != port)
-			continue;
-		walk_lid(c, s, lid);
+	for (uint32_t i = r.first; i < r.first + r.len; i++) {
+		arrive &= walk_lid(c, s, i);
 		s->turns = s->turns || (c->ordered && depend_turns(c, s));
 	}
-	count_pairs(c, s, port);
+	return arrive;
+}
+
+/* Are two ports' LIDs sent alike, each in its turn? */
+static bool
+is_like(const struct columns *b, struct run x, struct run y)
+{
+	bool same = x.len == y.len;
+
+	for (uint32_t i = 0; same && i < x.len; i++)
+		same = b->like[x.first + i] == b->like[y.first + i];
+	return same;
+}
+
+/* What was found of a port that was walked, and all of whose ways arrive, holds for others on the
+ * same switch that are like it. */
+void
+walk_block(const struct checker *c, struct scratch *s, uint32_t block)
+{
+	const struct plan_dest *dest = c->in->lids->dest;
+	struct columns *b = &s->columns;
+	struct run known = { 0, 0 };
+
+	columns_read(b, &c->walks, block, c->in->lids, c->f->nswitches, c->in->rows, NULL);
+	for (uint32_t i = 0, next; i < b->len; i = next) {
+		uint32_t port = dest[b->lid[i]].port;
+		struct run r = { i, 0 };
+
+		for (next = i; next < b->len && dest[b->lid[next]].port == port; next++)
+			r.len++;
+		if (!is_like(b, r, known))
+			known = walk_port(c, s, r) ? r : (struct run){ 0, 0 };
+		count_pairs(c, s, port);
+	}
 }
