@@ -435,6 +435,19 @@ check_prove(const struct check_input *in, const struct plan *previous, struct pl
 	return t.fault_lid || report->credit_loops ? ERR_REFUSED : 0;
 }
 
+bool
+check_trees(const struct check_input *in)
+{
+	struct ladder order;
+	bool turns;
+
+	if (!in->ranks || !ladder_init(&order, in->fabric, in->ranks))
+		return false;
+	turns = multicast_turns(&order, in);
+	ladder_free(&order);
+	return !turns;
+}
+
 int
 check_union(const struct check_input *in, struct plan_check *report)
 {

@@ -62,6 +62,10 @@ check_routing(const struct check_input *in, struct plan_check *report);
 int
 check_prove(const struct check_input *in, const struct plan *previous, struct plan_check *report,
 	    struct plan_proof **proof);
+/* Do the trees by themselves keep to in->ranks, by which the rows are proved? Then so does whatever
+ * is under way besides, and nothing else need be looked at. False: a whole proof has to. */
+bool
+check_trees(const struct check_input *in);
 /* Only the credit-loop part, of rows united with `also`: 0 or ERR_REFUSED with report->cycle. */
 int
 check_union(const struct check_input *in, struct plan_check *report);

@@ -165,8 +165,7 @@ lend_send(void *arg, const struct port_mad *m)
 static void
 lend_groups_changed(void *arg, uint16_t mlid)
 {
-	(void)mlid;
-	multicast_changed(arg);
+	multicast_changed(arg, mlid);
 }
 
 static void

@@ -7,6 +7,7 @@ core_src := \
 	sm/core/discover.c \
 	sm/core/dispatch.c \
 	sm/core/drain.c \
+	sm/core/forest.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
 	sm/core/lanes.c \

@@ -15,6 +15,8 @@
  * the new ones. A part of a tree is a tree: no packet meets a loop, and what it waits for is in the
  * proof of old and new together. Where the two do not go together packets under way are waited for
  * in between. Equal tables are not written: a storm of joins is a Set for each block that differs.
+ * A round is about the blocks that were unwritten when it began; trees that are made while it lasts
+ * are taken over when it ends.
  *
  * A switch that was reset is empty, and its MulticastFDBTop is 0, which means that all of the table
  * counts. Where MulticastFDBTop is there, blocks above it need not be known. A switch that refuses
@@ -30,7 +32,7 @@
 
 #define RETRY_FIRST SEC(5)
 #define RETRY_MAX SEC(320)
-#define BLOCK 32u		/* MLIDs of a block */
+#define BLOCK MULTICAST_BLOCK
 #define NO_MLID 0xbfffu		/* MulticastFDBTop of a table without entries */
 #define NO_PORT 255u		/* of DefaultMulticastPrimaryPort: such packets are dropped */
 
@@ -100,7 +102,7 @@ in_force(const struct device *d, uint32_t at)
 
 /* Room for every block that matters: those in use, and where others would count too, all. */
 static void
-make_room(struct device *d, unsigned end)
+make_room(struct subnet *s, struct device *d, unsigned end)
 {
 	uint32_t need = (end - SA_MLID_FIRST + BLOCK - 1) / BLOCK;
 	uint32_t all = (d->sw.multicast_fdb_cap + BLOCK - 1) / BLOCK, len;
@@ -108,6 +110,8 @@ make_room(struct device *d, unsigned end)
 	if ((!has_top(d) && !d->mft.reset) || need > all)
 		need = all;
 	len = need * positions(d);
+	if (need > s->multicast.nblocks)
+		s->multicast.nblocks = need < MULTICAST_BLOCKS ? need : MULTICAST_BLOCKS;
 	if (len <= d->mft.len)
 		return;
 	d->mft.blocks = mem_realloc(d->mft.blocks, len, sizeof(*d->mft.blocks));
@@ -172,12 +176,12 @@ gather(const struct device *d, uint32_t block, unsigned i, struct check_tree *t)
 }
 
 static void
-add_held(const struct device *d, uint32_t sw, struct mtree_set *set)
+add_held(const struct device *d, uint32_t sw, const bool *wanted, struct mtree_set *set)
 {
 	for (uint32_t block = 0; block * positions(d) < d->mft.len; block++) {
-		bool any = false;
+		bool any = false, want = !wanted || wanted[block];
 
-		for (unsigned p = 0; p < positions(d); p++)
+		for (unsigned p = 0; want && p < positions(d); p++)
 			any |= d->mft.blocks[block * positions(d) + p] != NULL;
 		for (unsigned i = 0; any && i < BLOCK; i++) {
 			struct check_tree t = { .sw = sw };
@@ -191,49 +195,31 @@ add_held(const struct device *d, uint32_t sw, struct mtree_set *set)
 }
 
 void
-mft_held(const struct subnet *s, const struct fabric *f, struct mtree_set *set)
+mft_held(const struct subnet *s, const struct fabric *f, const bool *wanted,
+	 struct mtree_set *set)
 {
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		const struct device *d = device_of(s, f, sw);
 
 		if (d)
-			add_held(d, sw, set);
+			add_held(d, sw, wanted, set);
 	}
 }
 
 /* ---- What is wanted ---- */
 
-/* Index into by_switch[] of the first entry of the switch for this MLID or one above. */
-static uint32_t
-entry_from(const struct multicast_job *j, uint32_t sw, unsigned mlid)
-{
-	uint32_t low = j->first[sw], high = j->first[sw + 1];
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (j->set.mlids[j->by_switch[mid]] < mlid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static void
-block_want(const struct multicast_job *j, uint32_t sw, unsigned block, unsigned position,
+block_want(const struct forest *f, uint32_t sw, unsigned block, unsigned position,
 	   uint16_t masks[BLOCK])
 {
-	unsigned mlid = SA_MLID_FIRST + block * BLOCK;
+	unsigned first = SA_MLID_FIRST + block * BLOCK;
 
 	memset(masks, 0, BLOCK * sizeof(*masks));
-	for (uint32_t i = entry_from(j, sw, mlid); i < j->first[sw + 1]; i++) {
-		uint32_t at = j->by_switch[i];
+	for (uint32_t i = f ? f->first[sw] : 0; f && i < f->first[sw + 1]; i++) {
+		uint32_t at = f->by_switch[i];
 
-		if (j->set.mlids[at] >= mlid + BLOCK)
-			return;
-		masks[j->set.mlids[at] - mlid] =
-			(uint16_t)(j->set.trees[at].out[position / 4] >> position % 4 * 16);
+		masks[f->set.mlids[at] - first] =
+			(uint16_t)(f->set.trees[at].out[position / 4] >> position % 4 * 16);
 	}
 }
 
@@ -242,12 +228,15 @@ static bool
 block_goal(const struct subnet *s, const struct device *d, uint32_t sw, uint32_t at,
 	   uint16_t masks[BLOCK])
 {
+	const struct multicast_block *b = &s->multicast.blocks[at / positions(d)];
 	const uint16_t *now = held(d, at);
 
 	if (s->multicast.step == MULTICAST_WITHDRAW)
 		memset(masks, 0, BLOCK * sizeof(*masks));
+	else if (b->writing || !d->mft.known[at])
+		block_want(b->forest, sw, at / positions(d), at % positions(d), masks);
 	else
-		block_want(s->multicast.trees, sw, at / positions(d), at % positions(d), masks);
+		return false;
 	if (s->multicast.step == MULTICAST_REMOVE)
 		for (unsigned i = 0; i < BLOCK; i++)
 			masks[i] &= now[i];
@@ -257,6 +246,46 @@ block_goal(const struct subnet *s, const struct device *d, uint32_t sw, uint32_t
 }
 
 /* ---- Rounds ---- */
+
+bool
+mft_unwritten(const struct subnet *s)
+{
+	for (unsigned i = 0; i < MULTICAST_BLOCKS; i++)
+		if (s->multicast.blocks[i].unwritten)
+			return true;
+	return false;
+}
+
+static void
+all_unwritten(struct subnet *s)
+{
+	for (unsigned i = 0; i < MULTICAST_BLOCKS; i++)
+		s->multicast.blocks[i].unwritten = true;
+	s->multicast.grows = false;
+}
+
+static void
+take_unwritten(struct subnet *s)
+{
+	for (unsigned i = 0; i < MULTICAST_BLOCKS; i++) {
+		struct multicast_block *b = &s->multicast.blocks[i];
+
+		b->writing = b->unwritten;
+		b->unwritten = false;
+	}
+}
+
+/* No block is of a round any more; `again`: they are of the next. */
+static void
+put_back(struct subnet *s, bool again)
+{
+	for (unsigned i = 0; i < MULTICAST_BLOCKS; i++) {
+		struct multicast_block *b = &s->multicast.blocks[i];
+
+		b->unwritten |= again && b->writing;
+		b->writing = false;
+	}
+}
 
 static bool
 is_patient(const struct subnet *s, const struct device *d)
@@ -275,17 +304,17 @@ begin(struct subnet *s, enum multicast_step step)
 {
 	unsigned end = sa_groups_end(sa_groups(s->sa));
 
-	if (s->multicast.trees && s->multicast.trees->end > end)
-		end = s->multicast.trees->end;
+	if (s->multicast.end > end)
+		end = s->multicast.end;
 	s->multicast.step = step;
 	s->multicast.interrupted = false;
 	subnet_set_stage(s, SUBNET_MULTICAST);
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
+	for (uint32_t sw = 0; sw < s->plan->fabric->nswitches; sw++) {
+		struct device *d = device_of(s, s->plan->fabric, sw);
 
-		if (!takes_part(s, d))
+		if (!d || !takes_part(s, d))
 			continue;
-		make_room(d, end);
+		make_room(s, d, end);
 		d->mft.next = 0;
 		d->mft.top_next = step == MULTICAST_ADD;
 		if (!d->mft.failed && !is_patient(s, d))
@@ -299,8 +328,11 @@ static void
 begin_round(struct subnet *s, enum multicast_step step)
 {
 	s->multicast.failed = s->multicast.removed = 0;
-	list_each(it, &s->topo.devices)
-		list_entry(it, struct device, all)->mft.failed = false;
+	if (s->multicast.troubled)
+		list_each(it, &s->topo.devices)
+			list_entry(it, struct device, all)->mft.failed = false;
+	if (step == MULTICAST_REMOVE || step == MULTICAST_ADD)
+		take_unwritten(s);
 	begin(s, step);
 }
 
@@ -313,7 +345,7 @@ others_wait(const struct subnet *s)
 bool
 mft_fits(const struct subnet *s)
 {
-	return s->multicast.trees && s->multicast.trees->plan->lids == s->plan->lids;
+	return s->multicast.plan && s->multicast.plan->lids == s->plan->lids;
 }
 
 bool
@@ -323,9 +355,9 @@ mft_write(struct subnet *s)
 		return false;
 	if (s->multicast.unread)
 		begin_round(s, MULTICAST_READ);
-	else if (s->multicast.unwritten && mft_fits(s) &&
-		 loop_now(s->env.loop) >= s->multicast.not_before)
-		begin_round(s, MULTICAST_REMOVE);
+	else if (mft_fits(s) && loop_now(s->env.loop) >= s->multicast.not_before &&
+		 mft_unwritten(s))
+		begin_round(s, s->multicast.grows ? MULTICAST_ADD : MULTICAST_REMOVE);
 	else
 		return false;
 	return true;
@@ -334,7 +366,6 @@ mft_write(struct subnet *s)
 void
 mft_wanted(struct subnet *s)
 {
-	s->multicast.unwritten = true;
 	if (s->stage == SUBNET_IDLE)
 		mft_write(s);
 }
@@ -376,7 +407,8 @@ on_waited(void *subnet)
 	}
 	s->multicast.then_plan = NULL;
 	s->multicast.then_stages = NULL;
-	s->multicast.unwritten = true;
+	all_unwritten(s);
+	multicast_take(s);
 	subnet_set_stage(s, SUBNET_PUSH);
 	push_start(s, plan, stages, s->multicast.then_reregister);
 }
@@ -387,7 +419,8 @@ on_retry(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	s->multicast.unread = s->multicast.unwritten = true;
+	s->multicast.unread = true;
+	all_unwritten(s);
 	if (s->stage == SUBNET_IDLE)
 		mft_write(s);
 }
@@ -440,13 +473,12 @@ no_default(uint8_t port)
 static bool
 top_want(const struct subnet *s, const struct device *d, struct switchinfo *w)
 {
-	const struct multicast_job *j = s->multicast.trees;
-	unsigned last = j->end - 1, cap = SA_MLID_FIRST + d->sw.multicast_fdb_cap;
+	unsigned last = s->multicast.end - 1, cap = SA_MLID_FIRST + d->sw.multicast_fdb_cap;
 
 	*w = d->sw;
 	w->port_state_change = false;
 	if (has_top(d))
-		w->multicast_fdb_top = (uint16_t)(!j->set.len ? NO_MLID :
+		w->multicast_fdb_top = (uint16_t)(!s->multicast.entries ? NO_MLID :
 						  last < cap ? last : cap - 1);
 	if (!d->mft.defaults_tried) {
 		w->default_mcast_primary = no_default(d->sw.default_mcast_primary);
@@ -495,7 +527,7 @@ fail(struct subnet *s, struct device *d, const char *why)
 		subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0,
 			     "%s does not take its multicast table: %s",
 			     device_text(text, d, s->env.names), why);
-	d->mft.failed = true;
+	d->mft.failed = s->multicast.troubled = true;
 	wait = backoff_delay(RETRY_FIRST, RETRY_MAX, ++d->mft.failures);
 	d->mft.retry_at = loop_now(s->env.loop) + wait;
 	s->multicast.failed++;
@@ -515,9 +547,9 @@ mft_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		if (!read_next(d, r))
 			return false;
 	} else {
-		const struct multicast_job *j = s->multicast.trees;
+		const struct plan *p = s->multicast.plan;
 
-		sw = j ? switch_of(j->plan->fabric, d) : FABRIC_NONE;
+		sw = p ? switch_of(p->fabric, d) : FABRIC_NONE;
 		if (sw == FABRIC_NONE && s->multicast.step != MULTICAST_WITHDRAW)
 			return false;
 		if (!block_next(s, d, sw, r) && !top_next(s, d, r))
@@ -598,6 +630,8 @@ mft_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 static void
 settle_failures(struct subnet *s)
 {
+	if (!s->multicast.troubled)
+		return;
 	list_each(it, &s->topo.devices) {
 		struct device *d = list_entry(it, struct device, all);
 
@@ -612,9 +646,13 @@ set_retry(struct subnet *s)
 {
 	monotime now = loop_now(s->env.loop), first = 0;
 
+	if (!s->multicast.troubled)
+		return;
+	s->multicast.troubled = false;
 	list_each(it, &s->topo.devices) {
 		const struct device *d = list_entry(it, struct device, all);
 
+		s->multicast.troubled |= d->mft.failures != 0;
 		if (d->mft.failures && takes_part(s, d) &&
 		    (!first || d->mft.retry_at < first))
 			first = d->mft.retry_at;
@@ -625,36 +663,44 @@ set_retry(struct subnet *s)
 		loop_timer_cancel(s->multicast.retry);
 }
 
+/* `again`: what was of the round is of the next. */
+static void
+over(struct subnet *s, bool again)
+{
+	put_back(s, again);
+	multicast_take(s);
+	between_over(s);
+}
+
 static void
 read_over(struct subnet *s)
 {
 	s->multicast.unread = s->multicast.interrupted;
 	set_retry(s);
-	between_over(s);
+	over(s, false);
 	if (!s->multicast.unread)
-		multicast_changed(s);
+		multicast_changed_all(s);
 }
 
 static void
 removed(struct subnet *s)
 {
-	if (s->multicast.trees->mixes || !s->multicast.removed) {
+	if (s->multicast.mixes || !s->multicast.removed) {
 		begin(s, MULTICAST_ADD);
 		return;
 	}
 	s->multicast.not_before = loop_now(s->env.loop) + push_packet_lifetime(s);
 	loop_timer_set(s->multicast.waited, push_packet_lifetime(s));
-	between_over(s);
+	over(s, true);
 }
 
 static void
 added(struct subnet *s)
 {
-	s->multicast.unwritten = s->multicast.interrupted;
 	if (!s->multicast.interrupted)
 		settle_failures(s);
 	set_retry(s);
-	between_over(s);
+	over(s, s->multicast.interrupted);
 }
 
 void
@@ -666,7 +712,7 @@ mft_idle(struct subnet *s)
 		break;
 	case MULTICAST_REMOVE:
 		if (s->multicast.interrupted)
-			between_over(s);
+			over(s, true);
 		else
 			removed(s);
 		break;
@@ -698,7 +744,7 @@ mft_drop(struct subnet *s)
 	plan_stages_free(s->multicast.then_stages);
 	s->multicast.then_plan = NULL;
 	s->multicast.then_stages = NULL;
-	s->multicast.unwritten = s->multicast.unread = s->multicast.found = false;
+	s->multicast.unread = s->multicast.found = false;
 	s->multicast.not_before = 0;
 	loop_timer_cancel(s->multicast.waited);
 	loop_timer_cancel(s->multicast.retry);

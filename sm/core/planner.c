@@ -298,7 +298,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
 		j->shadow->lids = plan_lids_from_fabric(f);
-	mft_held(s, f, &j->trees);
+	mft_held(s, f, NULL, &j->trees);
 	multicast_levels(s, &j->trees);
 	find_held(j, s, f);
 	j->names = copy_names(s, dry_run);

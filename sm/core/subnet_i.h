@@ -4,6 +4,7 @@
 
 #include "qos/compose.h"
 #include "sm/base/map.h"
+#include "sm/core/multicast.h"
 #include "sm/core/subnet.h"
 #include "sm/core/topo.h"
 #include "sm/fabric/change.h"
@@ -253,43 +254,6 @@ struct reroute {
 	struct change_report report;	/* the outcome */
 	char text[1600];	/* the answer, while the store writes */
 	bool waiting;		/* for the present stage to end */
-};
-
-/* What a round does to multicast tables: see mft.c. */
-enum multicast_step {
-	MULTICAST_READ,
-	MULTICAST_REMOVE,
-	MULTICAST_ADD,
-	MULTICAST_WITHDRAW,
-	MULTICAST_WAIT,		/* for the packets of what was withdrawn */
-};
-
-/* Multicast trees; see multicast.c, and mft.c for what is written. */
-struct multicast_job;
-struct multicast {
-	struct loop_timer *timer;	/* collects joins */
-	struct multicast_job *job;	/* at the worker; NULL */
-	struct multicast_job *trees;	/* what switches should hold; NULL: nothing yet */
-	bool due;			/* trees are to be made anew, */
-	monotime due_since;		/* since then */
-	uint32_t left_out;		/* members that no tree reaches */
-	char left_name[100];		/* one of them, for people */
-	uint32_t crowded;		/* groups that share a MLID for want of others */
-	char refused[400];		/* why there are no trees, "" */
-
-	struct loop_timer *waited;	/* until packets of old trees have left the fabric */
-	struct loop_timer *retry;	/* repeats what did not get through */
-	enum multicast_step step;	/* of the present round */
-	bool interrupted;		/* the round gives way to something else */
-	bool unread;			/* some switch may hold what we do not know */
-	bool found;			/* some switch held something before we wrote it */
-	bool unwritten;			/* switches may hold something else than `trees` */
-	monotime not_before;		/* no ports are added */
-	uint32_t removed;		/* blocks from which ports went in this round */
-	uint32_t failed;		/* switches that did not take them in this round */
-	struct plan *then_plan;		/* to be pushed when trees are withdrawn; NULL */
-	struct plan_stages *then_stages;	/* and how */
-	bool then_reregister;		/* and whether hosts are asked to register again */
 };
 
 /* Alias GUIDs; see guids.c. */
@@ -775,9 +739,12 @@ void
 multicast_init(struct subnet *s);
 void
 multicast_free(struct subnet *s);
-/* Members of a group, or the paths of the fabric, have changed. */
+/* The members of groups that have the multicast LID have changed. */
 void
-multicast_changed(struct subnet *s);
+multicast_changed(struct subnet *s, uint16_t mlid);
+/* So have the paths of the fabric, or what switches hold. */
+void
+multicast_changed_all(struct subnet *s);
 /* Let go of what is under way. */
 void
 multicast_drop(struct subnet *s);

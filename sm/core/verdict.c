@@ -20,7 +20,7 @@ publish(struct subnet *s, const struct plan_job *job)
 	s->lanes_looked = false;
 	office_gave(s);
 	s->published_wall = loop_wall(s->env.loop);
-	multicast_changed(s);
+	multicast_changed_all(s);
 	guids_all(s);
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;

@@ -297,6 +297,34 @@ test_no_loops(void **state)
 	crowd_free(&w);
 }
 
+/* Members that join while tables are still being written are in them when all is written: what came
+ * late to a table that was past its turn is not forgotten. */
+static void
+test_overtaken(void **state)
+{
+	struct sa_member r;
+	struct crowd w;
+	struct bed *b;
+
+	(void)state;
+	crowd_up(&w);
+	b = w.first.sm->bed;
+	for (unsigned ms = 1; ms < 200; ms += 7) {
+		struct sa_gid mgid = nth(ms);
+
+		assert_int_equal(join(&w.c[0], &mgid, SA_JOIN_FULL, &r), 0);
+		w.first.sm->out = lose_some;
+		for (unsigned i = 1; i < CLIENTS; i++) {
+			send_change(&w.c[i], MAD_SET, &mgid, 500000 + ms * CLIENTS + i);
+			bed_wait(b, MSEC(ms));
+		}
+		bed_wait(b, SEC(2));
+		w.first.sm->out = NULL;
+		expect(&w, 1, r.mlid, 0x3f);
+	}
+	crowd_free(&w);
+}
+
 /* A cable that is lost moves the trees that used it, and no others. */
 static void
 test_cable(void **state)
@@ -449,6 +477,7 @@ main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_no_loops),
+		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_cable),
 		cmocka_unit_test(test_withdraw),
 		cmocka_unit_test(test_refusal),
