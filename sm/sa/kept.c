@@ -10,42 +10,79 @@
 
 /*
  * The rows of what clients left (kept.h), and the answers that confirm it: they leave when the
- * store has it, so that nothing that was confirmed is forgotten. The store outlives the
- * administrator: an answer whose administrator is gone is dropped when its turn comes.
+ * store has it, so that nothing that was confirmed is forgotten. What one turn of the loop brings
+ * is committed together. The store outlives the administrator: answers whose administrator is gone
+ * are dropped when their turn comes.
  */
 #define KEY_SIZE 160
 
-struct waiting {
+struct sa_answers {
 	struct list link;	/* in answers of `k` */
 	struct sa_kept *k;	/* NULL: gone */
-	struct port_mad m;	/* its data is `data` */
-	uint8_t *data;		/* owned */
+	struct port_mad *m;	/* in the order of the requests */
+	unsigned len;		/* how many */
+	unsigned size;		/* allocated */
 };
+
+static void
+free_answers(struct sa_answers *a)
+{
+	list_remove(&a->link);
+	mem_free(a->m);
+	mem_free(a);
+}
 
 static void
 on_durable(void *arg, int error, const char *why)
 {
-	struct waiting *w = arg;
+	struct sa_answers *a = arg;
 
 	(void)error;		/* the store has said so; in memory it is kept */
 	(void)why;
-	if (w->k)
-		w->k->env.send(w->k->env.arg, &w->m);
-	list_remove(&w->link);
-	mem_free(w->data);
-	mem_free(w);
+	for (unsigned i = 0; a->k && i < a->len; i++)
+		a->k->env.send(a->k->env.arg, &a->m[i]);
+	free_answers(a);
+}
+
+static void
+commit(void *kept)
+{
+	struct sa_kept *k = kept;
+	struct sa_answers *a = k->open;
+
+	k->open = NULL;
+	store_commit(k->env.store, on_durable, a);
+}
+
+static struct sa_answers *
+open_answers(struct sa_kept *k)
+{
+	struct sa_answers *a = mem_zalloc(sizeof(*a));
+
+	a->k = k;
+	list_append(&k->answers, &a->link);
+	loop_timer_set(k->commit, 0);
+	return a;
 }
 
 void
-sa_kept_answer(struct sa_kept *k, const struct port_mad *m, uint8_t *data)
+sa_kept_answer(struct sa_kept *k, const struct port_mad *m)
 {
-	struct waiting *w = mem_zalloc(sizeof(*w));
+	struct port_mad *to;
+	struct sa_answers *a;
 
-	w->k = k;
-	w->m = *m;
-	w->m.data = w->data = data;
-	list_append(&k->answers, &w->link);
-	store_commit(k->env.store, on_durable, w);
+	if (!k->open)
+		k->open = open_answers(k);
+	a = k->open;
+	if (a->len == a->size) {
+		a->size = a->size ? a->size * 2 : 4;
+		a->m = mem_realloc(a->m, a->size, sizeof(*a->m));
+	}
+	to = &a->m[a->len++];
+	*to = *m;
+	to->len = port_mad_len(m) < MAD_SIZE ? port_mad_len(m) : MAD_SIZE;
+	memcpy(to->mad, port_mad_bytes(m), to->len);
+	to->data = NULL;
 }
 
 /* ---- Rows ---- */
@@ -140,6 +177,8 @@ sa_kept_init(struct sa_kept *k, const struct sa_env *env)
 
 	k->env = *env;
 	list_init(&k->answers);
+	k->open = NULL;
+	k->commit = loop_timer_new(env->loop, commit, k);
 	k->services = sa_services_new(env);
 	k->informs = sa_informs_new(env);
 	k->aliases = sa_aliases_new(env);
@@ -150,8 +189,11 @@ sa_kept_init(struct sa_kept *k, const struct sa_env *env)
 void
 sa_kept_free(struct sa_kept *k)
 {
+	if (k->open)
+		commit(k);
+	loop_timer_free(k->commit);
 	list_each(it, &k->answers) {
-		list_entry(it, struct waiting, link)->k = NULL;
+		list_entry(it, struct sa_answers, link)->k = NULL;
 		list_remove(it);
 	}
 	sa_services_free(k->services);

@@ -13,13 +13,17 @@
  */
 #define SA_HEX_SIZE (2 * SA_RECORD_MAX + 1)
 
+struct sa_answers;
 struct sa_services;
 struct sa_informs;
 struct sa_aliases;
 
 struct sa_kept {
 	struct sa_env env;		/* the owner's */
-	struct list answers;		/* that wait until what they confirm is in the store */
+	struct list answers;		/* struct sa_answers: that wait until what they confirm is
+					 * in the store */
+	struct sa_answers *open;	/* of them those that are not committed yet; NULL */
+	struct loop_timer *commit;	/* commits them, at the end of the turn of the loop */
 	struct sa_services *services;	/* service.c */
 	struct sa_informs *informs;	/* inform.c, report.c */
 	struct sa_aliases *aliases;	/* alias.c */
@@ -30,9 +34,10 @@ sa_kept_init(struct sa_kept *k, const struct sa_env *env);
 /* Frees what it holds; answers that still wait are not sent. */
 void
 sa_kept_free(struct sa_kept *k);
-/* Send the message when what was put to the store before is in it. `data` is taken over. */
+/* Send the message, which is no longer than a MAD, when what was put to the store before is in
+ * it. */
 void
-sa_kept_answer(struct sa_kept *k, const struct port_mad *m, uint8_t *data);
+sa_kept_answer(struct sa_kept *k, const struct port_mad *m);
 
 /* Puts or takes away (`rest` NULL) the row of a record; its first `id_size` bytes name it. */
 void

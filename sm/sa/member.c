@@ -409,7 +409,7 @@ join(struct sa_ask *a)
 	uint32_t port = port_of(a, want), asker = sa_asker(a);
 	const struct sa_join *j;
 	struct sa_group *g;
-	uint8_t state;
+	uint8_t was, state;
 
 	if ((a->h.mask & NEEDED) != NEEDED) {
 		a->status = SA_STATUS_INSUFFICIENT;
@@ -420,6 +420,7 @@ join(struct sa_ask *a)
 		return;
 	}
 	g = sa_groups_find(a->groups, &want->mgid);
+	j = g ? sa_group_join_of(g, want->port_gid.guid) : NULL;
 	if (!g) {
 		g = create(a, want, port, asker);
 		if (!g)
@@ -427,15 +428,17 @@ join(struct sa_ask *a)
 	} else if (!suits(a, want, g, port) || !may_change(a, g, want)) {
 		a->status = SA_STATUS_INVALID;
 		return;
-	} else if (!sa_group_join_of(g, want->port_gid.guid) && is_too_much(a, asker, false)) {
+	} else if (!j && is_too_much(a, asker, false)) {
 		a->status = SA_STATUS_NO_RESOURCES;
 		return;
 	}
+	was = j ? j->state : 0;
 	state = sa_groups_join(a->groups, g, &want->port_gid, want->join_state,
 			       port == asker ? 0 : a->f->ports[asker].guid);
 	j = sa_group_join_of(g, want->port_gid.guid);
 	tell_outcome(a, &g->r, want, state, j->by != 0);
-	a->env->groups_changed(a->env->arg, g->r.mlid);
+	if (state != was)
+		a->env->groups_changed(a->env->arg, g->r.mlid);
 }
 
 static void

@@ -115,8 +115,7 @@ send_answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
 	else
 		sa->count.answered++;
 	if (!a->h.h.status && a->changes) {
-		sa_kept_answer(&sa->kept, &out, (uint8_t *)a->out.data);
-		a->out = (struct buf){ 0 };
+		sa_kept_answer(&sa->kept, &out);
 		return;
 	}
 	if (sa->env.send(sa->env.arg, &out))
