@@ -17,6 +17,7 @@ static const char *const by_shape[][ENGINE_CHOICES] = {
 	[SHAPE_LOOSE] = { "updn", "minhop" },
 	[SHAPE_GRID] = { "torus", "nue", "updn" },
 	[SHAPE_ROWS] = { "hyperx", "nue", "updn" },
+	[SHAPE_SLIM] = { "fatpaths", "nue", "updn" },
 	[SHAPE_GROUPS] = { "dragonfly", "nue", "updn" },
 	[SHAPE_IRREGULAR] = { "nue", "updn" },
 };

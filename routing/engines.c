@@ -4,6 +4,7 @@
 #include "routing/auto.h"
 #include "routing/dfsssp.h"
 #include "routing/dragonfly.h"
+#include "routing/fatpaths.h"
 #include "routing/fattree.h"
 #include "routing/file.h"
 #include "routing/hyperx.h"
@@ -21,6 +22,7 @@ const struct engine *const engines[] = {
 	&engine_torus,
 	&engine_dragonfly,
 	&engine_hyperx,
+	&engine_fatpaths,
 	&engine_nue,
 	&engine_dfsssp,
 	&engine_file,

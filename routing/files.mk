@@ -12,6 +12,7 @@ routing_src := \
 	routing/dfsssp.c \
 	routing/dragonfly.c \
 	routing/engines.c \
+	routing/fatpaths.c \
 	routing/fattree.c \
 	routing/fattree_fill.c \
 	routing/fattree_memo.c \
@@ -50,6 +51,7 @@ routing_src := \
 	routing/rows.c \
 	routing/shape.c \
 	routing/shape_lost.c \
+	routing/slim.c \
 	routing/span.c \
 	routing/torus.c \
 	routing/torus_lanes.c \
@@ -59,7 +61,9 @@ routing_src := \
 	routing/tree_order.c \
 	routing/tree_state.c \
 	routing/updn.c \
+	routing/turns.c \
 	routing/ways.c \
+	routing/ways_around.c \
 	routing/ways_find.c \
 	routing/ways_grow.c \
 	routing/ways_make.c \

@@ -74,6 +74,12 @@ make_lanes(const struct ways *w, const struct ways_kept *kept)
 
 /* ---- From run to run ---- */
 
+static unsigned
+nlayers(const struct layered *y)
+{
+	return y->layers ? y->layers : 1;
+}
+
 static void
 memo_free(struct plan_memo *m)
 {
@@ -99,7 +105,8 @@ last_kept(const struct layered *y)
 	const struct plan_memo *m = y->in->previous ? y->in->previous->memo : NULL;
 	struct ways_kept *k = m && m->owner == y->engine ? m->state : NULL;
 
-	if (!k || k->lanes != y->lanes || (y->in->options && y->in->options->full))
+	if (!k || k->lanes != y->lanes || k->layers != nlayers(y) ||
+	    (y->in->options && y->in->options->full))
 		return NULL;
 	return k;
 }
@@ -156,13 +163,14 @@ find_whole(struct layered *y, struct error *e)
 {
 	struct ways_kept *last = last_kept(y);
 	unsigned variants = rank_hosts(y);
-	uint64_t work = (uint64_t)y->links.n * y->links.len + 1;
+	uint64_t work = (uint64_t)y->links.n * y->links.len * nlayers(y) + 1;
 	struct ways w;
 	int rc = 0;
 
 	if (variants > WORK_MAX / work)
 		variants = work < WORK_MAX ? (unsigned)(WORK_MAX / work) : 1;
-	ways_init(&w, y->whole, last ? last->variants : variants, y->lanes);
+	variants *= nlayers(y);
+	ways_init(&w, y->whole, last ? last->variants : variants, nlayers(y), y->lanes);
 	if (last && ways_kept_fits(last, &w)) {
 		y->kept = ways_kept_ref(last);
 	} else {
@@ -188,7 +196,7 @@ find_present(struct layered *y, struct error *e)
 {
 	const struct engine_options *o = y->in->options;
 
-	ways_init(&y->w, y->in->fabric, y->kept->variants, y->lanes);
+	ways_init(&y->w, y->in->fabric, y->kept->variants, nlayers(y), y->lanes);
 	for (uint32_t sw = 0; sw < y->w.n; sw++)
 		y->w.apart[sw] = engine_is_fixed(y->in, sw);
 	if (ways_kept_fits(y->kept, &y->w) && nobody_apart(&y->w)) {
@@ -216,6 +224,21 @@ pick_cable(const struct layered *y, uint32_t link, uint32_t there, uint32_t n)
 	return ports[n / whole % len];
 }
 
+/* Which way of its home a destination takes, of those that were made. */
+static uint32_t
+way_to(const struct layered *y, const struct plan_dest *d, uint32_t n)
+{
+	const struct ways *w = &y->w;
+	uint32_t way = d->sw * w->variants, ranks = w->variants / w->layers, made = 1;
+
+	if (!d->out)
+		return way;
+	while (made < ranks && w->heads[way + made])
+		made++;
+	return y->layers ? way + d->offset % y->layers * ranks + (n - d->offset) % made :
+		way + n % made;
+}
+
 static void
 fill_row(const struct layered *y, uint32_t sw, uint8_t *row)
 {
@@ -234,7 +257,7 @@ fill_row(const struct layered *y, uint32_t sw, uint8_t *row)
 		}
 		there = y->there[d->sw];
 		n = d->offset + (d->out ? y->rank[y->links.hub[there] + d->out] : 0u);
-		link = ways_link(w, d->sw * w->variants + n % w->variants, sw);
+		link = ways_link(w, way_to(y, d, n), sw);
 		if (link == LINKS_NONE)
 			continue;
 		row[lid] = pick_cable(y, link, links_between(&y->links, y->there[sw],

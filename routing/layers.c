@@ -31,6 +31,7 @@ layers_init(struct layers *y, const struct links *l, unsigned len)
 		turns += l->first[l->from[i] + 1] - l->first[l->from[i]];
 		y->slot[i] = (uint8_t)(l->back[i] - l->first[l->to[i]]);
 	}
+	y->first[l->len] = turns;
 	y->used = mem_array(turns + 1, sizeof(*y->used));
 	y->barred = mem_array(turns + 1, sizeof(*y->barred));
 	for (unsigned k = 0; k < len; k++)

@@ -36,7 +36,7 @@ struct layers_search {
 struct layers {
 	const struct links *l;		/* borrowed */
 	unsigned len;			/* layers, 1..LAYERS_MAX */
-	uint32_t *first;		/* by link: turns to it, by the links before */
+	uint32_t *first;		/* by link, len + 1: turns to it, by the links before */
 	uint8_t *slot;			/* by link: its place among those turns of any next link */
 	uint16_t *used;			/* by turn: bit n: let in to layer n */
 	uint16_t *barred;		/* by turn: bit n: known to close a circle in layer n */

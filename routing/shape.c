@@ -255,6 +255,19 @@ find_completed(const struct links *whole, const struct links *live, struct shape
 	return found;
 }
 
+static bool
+find_slim(const struct links *whole, const struct links *live, struct shape *s)
+{
+	struct slim f;
+
+	if (!slim_find(whole, &f))
+		return false;
+	s->kind = SHAPE_SLIM;
+	snprintf(s->name, sizeof(s->name), "Slim Fly q = %u, %u switches", f.q, f.n);
+	shape_lost_slim(&f, live, s);
+	return true;
+}
+
 /* ---- The questions ---- */
 
 /* What the last plan was routed by, if that still fits. */
@@ -273,8 +286,9 @@ static bool
 recognise(const struct engine_input *in, const struct links *whole, const struct links *live,
 	  struct shape *s)
 {
-	if (find_groups(whole, live, true, s) || find_tree(in, whole->f, s) ||
-	    find_rows_or_grid(whole, live, s) || find_groups(whole, live, false, s))
+	if (find_slim(whole, live, s) || find_groups(whole, live, true, s) ||
+	    find_tree(in, whole->f, s) || find_rows_or_grid(whole, live, s) ||
+	    find_groups(whole, live, false, s))
 		return true;
 	if (!is_loose(whole))
 		return find_completed(whole, live, s);

@@ -11,6 +11,7 @@ enum shape_kind {
 	SHAPE_LOOSE,		/* no two ways between any two switches, hosts everywhere */
 	SHAPE_GRID,		/* mesh, torus or hypercube (grid.h) */
 	SHAPE_ROWS,		/* HyperX or full mesh (rows.h) */
+	SHAPE_SLIM,		/* Slim Fly (slim.h) */
 	SHAPE_GROUPS,		/* dragonfly or dragonfly+ (groups.h) */
 	SHAPE_IRREGULAR,	/* anything else */
 };

@@ -6,6 +6,7 @@
 #include "routing/groups.h"
 #include "routing/rows.h"
 #include "routing/shape.h"
+#include "routing/slim.h"
 
 /* Between shape.c, which finds out what a fabric is, and shape_lost.c, which says what of it is not
  * there. */
@@ -27,6 +28,8 @@ shape_lost_grid(const struct grid *g, struct shape *s);
 void
 shape_lost_rows(const struct rows *r, const uint32_t *at, const struct links *live,
 		struct shape *s);
+void
+shape_lost_slim(const struct slim *f, const struct links *live, struct shape *s);
 /* place[]: of groups_fit(). False: many pairs of groups are not joined: it is no dragonfly. */
 bool
 shape_lost_groups(const struct groups *g, const uint32_t *place, const struct links *live,

@@ -223,7 +223,19 @@ shape_lost_grid(const struct grid *g, struct shape *s)
 	add_parallel(s, g->links);
 }
 
-/* ---- Rows and groups ---- */
+/* ---- Slim Flies, rows and groups ---- */
+
+void
+shape_lost_slim(const struct slim *f, const struct links *live, struct shape *s)
+{
+	uint64_t gone = f->n - live->n;
+	/* Each link counts at both ends; those to who is gone are not missed as well. */
+	uint64_t ends = ((uint64_t)f->n - 2 * gone) * f->degree;
+
+	add_count(s, gone, "switch", "missing");
+	add_count(s, ends > live->len ? (ends - live->len) / 2 : 0, "link", "missing");
+	add_parallel(s, live);
+}
 
 void
 shape_lost_rows(const struct rows *r, const uint32_t *at, const struct links *live,

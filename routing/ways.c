@@ -28,7 +28,7 @@ count_heads(struct ways *w)
 
 	for (uint32_t sw = 0; sw < w->n; sw++) {
 		const struct fabric_node *node = fabric_switch_node(f, sw);
-		unsigned rank = 0;
+		unsigned rank = 0, ranks = w->variants / w->layers;
 
 		w->heads[sw * w->variants] = 1;
 		w->hosts[sw] = 1;
@@ -37,7 +37,9 @@ count_heads(struct ways *w)
 
 			if (peer == FABRIC_NONE || f->nodes[f->ports[peer].node].sw != FABRIC_NONE)
 				continue;
-			w->heads[sw * w->variants + rank++ % w->variants] += WAYS_HOST;
+			for (unsigned y = 0; y < w->layers; y++)
+				w->heads[sw * w->variants + y * ranks + rank % ranks] += WAYS_HOST;
+			rank++;
 			w->hosts[sw] += WAYS_HOST;
 		}
 	}
@@ -64,11 +66,12 @@ arrange(struct ways *w)
 }
 
 void
-ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned lanes)
+ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned layers,
+	  unsigned lanes)
 {
 	uint32_t n = f->nswitches;
 
-	*w = (struct ways){ .n = n, .variants = variants };
+	*w = (struct ways){ .n = n, .variants = variants, .layers = layers };
 	links_init(&w->l, f);
 	layers_init(&w->y, &w->l, lanes);
 	w->apart = mem_array(n + 1, sizeof(*w->apart));
@@ -95,6 +98,7 @@ ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned la
 	w->moved_from = mem_array(n + 1, 1);
 	w->seen = mem_array(n + 2, sizeof(*w->seen));
 	w->branch = mem_array(n + 1, sizeof(*w->branch));
+	w->mark = mem_array(w->l.len + 1, sizeof(*w->mark));
 	memset(w->any, 0xff, sizeof(w->any));
 	memset(w->class, WAYS_NONE, (size_t)n * n);
 	memset(w->next, WAYS_NONE, (size_t)n * n * variants);
@@ -106,6 +110,7 @@ void
 ways_free(struct ways *w)
 {
 	layers_free(&w->y);
+	turns_free(w->turns);
 	links_free(&w->l);
 	mem_free(w->apart);
 	mem_free(w->class);
@@ -131,6 +136,7 @@ ways_free(struct ways *w)
 	mem_free(w->moved_from);
 	mem_free(w->seen);
 	mem_free(w->branch);
+	mem_free(w->mark);
 }
 
 void
@@ -359,7 +365,7 @@ ways_keep(const struct ways *w)
 
 	*k = (struct ways_kept){
 		.refs = 1, .n = w->n, .nlinks = w->l.len, .variants = w->variants,
-		.lanes = w->y.len, .guid = mem_array(n + 1, sizeof(*k->guid)),
+		.layers = w->layers, .lanes = w->y.len, .guid = mem_array(n + 1, sizeof(*k->guid)),
 		.first = copy(w->l.first, n + 1, sizeof(*k->first)),
 		.to = copy(w->l.to, w->l.len, sizeof(*k->to)),
 		.tree = copy(w->tree, w->l.len, sizeof(*k->tree)),
@@ -370,6 +376,10 @@ ways_keep(const struct ways *w)
 		layers_places(&w->y, layer, &k->place[(size_t)layer * k->nlinks]);
 	for (uint32_t sw = 0; sw < w->n; sw++)
 		k->guid[sw] = fabric_switch_node(w->l.f, sw)->guid;
+	if (w->turns) {
+		k->turn_first = copy(w->y.first, w->l.len + 1u, sizeof(*k->turn_first));
+		k->turn_lane = copy(w->turns->lane, k->turn_first[w->l.len], 1);
+	}
 	return k;
 }
 
@@ -392,6 +402,8 @@ ways_kept_unref(struct ways_kept *k)
 	mem_free(k->place);
 	mem_free(k->class);
 	mem_free(k->next);
+	mem_free(k->turn_first);
+	mem_free(k->turn_lane);
 	mem_free(k);
 }
 
@@ -415,4 +427,8 @@ ways_take(struct ways *w, const struct ways_kept *k)
 
 	memcpy(w->class, k->class, n * n);
 	memcpy(w->next, k->next, n * n * w->variants);
+	if (!k->turn_lane)
+		return;
+	w->turns = turns_new(&w->y);
+	memcpy(w->turns->lane, k->turn_lane, k->turn_first[k->nlinks]);
 }

@@ -4,6 +4,7 @@
 
 #include "routing/engine.h"
 #include "routing/layers.h"
+#include "routing/turns.h"
 
 /*
  * Ways in any fabric, for engines whose packets stay on one lane from end to end: each pair of
@@ -18,6 +19,7 @@ struct ways_kept {
 	uint32_t n;			/* switches */
 	uint32_t nlinks;		/* as in struct links */
 	unsigned variants;		/* of each home */
+	unsigned layers;		/* that they are of */
 	unsigned lanes;			/* that ways were made for */
 	uint64_t *guid;			/* by switch, ascending */
 	uint32_t *first;		/* by switch: as in struct links */
@@ -26,6 +28,8 @@ struct ways_kept {
 	uint32_t *place;		/* by class, then link: as of layers_places() */
 	uint8_t *class;			/* by switch, then switch: as in struct ways */
 	uint8_t *next;			/* by way, then switch: as in struct ways */
+	uint32_t *turn_first;		/* by link: as in struct layers; NULL: no lanes by turn */
+	uint8_t *turn_lane;		/* by turn: as in struct turns */
 };
 
 struct ways {
@@ -33,6 +37,9 @@ struct ways {
 	struct layers y;		/* what waits for what, by class */
 	uint32_t n;			/* switches */
 	unsigned variants;		/* ways to each home, >= 1 */
+	unsigned layers;		/* >= 1: so many times as many variants as spread hosts; the
+					 * ways of all but the first may be longer than need be */
+	struct turns *turns;		/* lanes are by turn, on the orders of y (owned); NULL */
 	uint16_t any[WAYS_NONE];	/* turns that all layers allow */
 	bool *apart;			/* by switch: it does not answer, nothing passes through */
 	uint8_t *class;			/* by switch, then switch: class of the pair; WAYS_NONE */
@@ -67,14 +74,21 @@ struct ways {
 	uint32_t *moved;		/* switches whose class changed with this way */
 	uint8_t *moved_from;		/* the classes that they had */
 	uint32_t nmoves;		/* how many */
-	bool loose;			/* all turns are allowed, classes come later */
+	bool loose;			/* `y` does not decide, classes come later */
+	bool around;			/* some switches go around what they took before */
+	bool bounded;			/* no way is much longer than those of the first layer */
+	unsigned longest;		/* links of the longest way of the first layer */
+	uint32_t *mark;			/* by link: search that saw it last */
+	uint32_t search;		/* number of the present one */
 	unsigned lanes;			/* classes that may be chosen now */
 	uint32_t *branch;		/* by switch: link towards home on the spanning tree */
 };
 
-/* For a fabric; heads[] and hosts[] count what hangs on its switches. */
+/* For a fabric; heads[] and hosts[] count what hangs on its switches. `variants` is a multiple of
+ * `layers`, the first of these first. */
 void
-ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned lanes);
+ways_init(struct ways *w, const struct fabric *f, unsigned variants, unsigned layers,
+	  unsigned lanes);
 void
 ways_free(struct ways *w);
 /* Ways and classes for all, in whatever layers there are; nobody is left without a way that the
@@ -86,6 +100,10 @@ ways_find(struct ways *w, const struct ways_kept *kept);
  * kept. */
 void
 ways_find_shortest(struct ways *w, const struct ways_kept *kept);
+/* The same with lanes by turn, two or more; ways of the layers behind the first go around what the
+ * earlier ones of the same two switches take, as far as lanes allow. */
+void
+ways_find_around(struct ways *w, const struct ways_kept *kept);
 /* Enter the ways of a pair, both directions and all variants; false, with nothing changed, if that
  * closes a circle in the layer. */
 bool

@@ -128,6 +128,30 @@ old_tree(const struct ways *w, const struct old *o)
 	return tree;
 }
 
+/* Turns at a kept switch to one of its links, which is `out` now. */
+static void
+take_turns_to(struct ways *w, const struct old *o, uint32_t x, uint32_t link, uint32_t out)
+{
+	const struct ways_kept *k = o->k;
+	const uint8_t *lane = &k->turn_lane[k->turn_first[link]];
+
+	for (uint32_t i = k->first[x]; i < k->first[x + 1]; i++)
+		if (o->at[i] != WAYS_NONE)
+			w->turns->lane[w->y.first[out] + o->at[i]] = lane[i - k->first[x]];
+}
+
+/* Turns keep their lanes, as far as there are both links. */
+static void
+take_turns(struct ways *w, const struct old *o)
+{
+	const struct ways_kept *k = o->k;
+
+	for (uint32_t x = 0; w->turns && k->turn_lane && x < k->n; x++)
+		for (uint32_t i = k->first[x]; i < k->first[x + 1]; i++)
+			if (o->at[i] != WAYS_NONE)
+				take_turns_to(w, o, x, i, w->l.first[o->now[x]] + o->at[i]);
+}
+
 /* The links of the present way that it had before, as far as they are there. */
 static void
 recall(const struct ways *w, const struct old *o, uint32_t way, uint8_t *at)
@@ -192,6 +216,7 @@ restore(struct ways *w, const struct old *o, uint32_t way)
 			w->hops[sw] = WAYS_FAR;
 		}
 	}
+	ways_measure(w, way);
 	ways_count(w);
 	ways_load(w, way, 1);
 	w->done[way] = true;
@@ -213,7 +238,7 @@ complete(struct ways *w, const struct old *o, uint32_t way)
 		if (w->ring[i] != w->home)
 			ways_stay(w, w->ring[i]);
 	/* The shortest ways may be others now. */
-	if (!w->loose)
+	if (!w->loose || w->turns)
 		recall(w, o, way, w->prior);
 	for (uint32_t sw = 0; sw < w->n; sw++)
 		if (w->hops[sw] != WAYS_FAR)
@@ -223,8 +248,8 @@ complete(struct ways *w, const struct old *o, uint32_t way)
 	ways_finish(w, way);
 }
 
-static void
-find_left(struct ways *w, const struct ways_kept *kept)
+void
+ways_find_left(struct ways *w, const struct ways_kept *kept)
 {
 	struct old o;
 	bool *tree;
@@ -232,11 +257,14 @@ find_left(struct ways *w, const struct ways_kept *kept)
 	old_open(w, kept, &o);
 	take_classes(w, &o);
 	take_orders(w, &o);
+	take_turns(w, &o);
 	tree = old_tree(w, &o);
-	if (!w->loose)
+	if (!w->loose || w->turns)
 		ways_allow_tree(w, tree);
+	if (w->turns)
+		ways_fix_tree(w);
 	for (uint32_t way = 0; way < w->n * w->variants; way++)
-		if (w->heads[way])
+		if (w->heads[way] && !w->done[way])
 			restore(w, &o, way);
 	for (uint32_t way = 0; way < w->n * w->variants; way++)
 		if (w->heads[way])
@@ -245,19 +273,12 @@ find_left(struct ways *w, const struct ways_kept *kept)
 	old_close(&o);
 }
 
-/* One of all ways by their first variants, then by the second, and so on. */
-static uint32_t
-nth_way(const struct ways *w, uint32_t i)
-{
-	return i % w->n * w->variants + i / w->n;
-}
-
 static void
 add_all(struct ways *w)
 {
 	for (uint32_t i = 0; i < w->n * w->variants; i++)
-		if (w->heads[nth_way(w, i)] && !w->done[nth_way(w, i)])
-			ways_add(w, nth_way(w, i));
+		if (w->heads[ways_nth(w, i)] && !w->done[ways_nth(w, i)])
+			ways_add(w, ways_nth(w, i));
 }
 
 /* The first ways to all homes with hosts, or to those without. */
@@ -273,8 +294,8 @@ static void
 mend_some(struct ways *w, unsigned variants, enum ways_effort effort)
 {
 	for (uint32_t i = 0; i < w->n * variants; i++)
-		if (w->heads[nth_way(w, i)] >= WAYS_HOST)
-			ways_mend(w, nth_way(w, i), effort);
+		if (w->heads[ways_nth(w, i)] >= WAYS_HOST)
+			ways_mend(w, ways_nth(w, i), effort);
 }
 
 static void
@@ -302,7 +323,7 @@ ways_find(struct ways *w, const struct ways_kept *kept)
 {
 	w->lanes = w->y.len;
 	if (kept)
-		find_left(w, kept);
+		ways_find_left(w, kept);
 	else
 		find_new(w);
 }
@@ -313,7 +334,7 @@ ways_find_shortest(struct ways *w, const struct ways_kept *kept)
 	w->loose = true;
 	w->lanes = w->y.len;
 	if (kept) {
-		find_left(w, kept);
+		ways_find_left(w, kept);
 		return;
 	}
 	add_all(w);

@@ -119,9 +119,13 @@ find_link(struct ways *w, uint32_t sw, unsigned hops, bool move)
 	unsigned len = list_links(w, sw, hops, links), class = ways_class(w, sw, w->home);
 	unsigned mask = class == WAYS_NONE ? (1u << w->lanes) - 1 : 1u << class;
 
-	if (w->loose && len) {
-		take(w, sw, links[0], WAYS_NONE);
-		return true;
+	if (w->loose) {
+		uint32_t link = w->turns ? ways_choose(w, sw, links, len) :
+			len ? links[0] : LINKS_NONE;
+
+		if (link != LINKS_NONE)
+			take(w, sw, link, WAYS_NONE);
+		return link != LINKS_NONE;
 	}
 	for (unsigned i = 0; i < len; i++) {
 		unsigned allowed = mask_by(w, links[i]) & mask;
@@ -195,6 +199,8 @@ take_link(struct ways *w, uint32_t sw, uint32_t link)
 {
 	unsigned class = ways_class(w, sw, w->home);
 
+	if (w->turns && !ways_turn(w, link))
+		return false;
 	if (w->loose) {
 		take(w, sw, link, WAYS_NONE);
 		return true;

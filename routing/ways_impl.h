@@ -40,6 +40,44 @@ enum ways_effort {
 	WAYS_MOVE,			/* another class too */
 };
 
+/* ways_around.c, about the way at work where lanes are by turn */
+/* Turn from a link to the way that goes on from its far end; false: no lane is left for that. */
+bool
+ways_turn(struct ways *w, uint32_t link);
+/* Of links of a switch, in this order, the one to take, which has its turn then; LINKS_NONE. */
+uint32_t
+ways_choose(struct ways *w, uint32_t sw, const uint32_t *links, unsigned len);
+/* In layers behind the first: ways around what earlier layers take, for some switches. */
+void
+ways_grow_around(struct ways *w, uint32_t way);
+/* A way of a layer behind the first becomes that of the first; false: it is of the first. */
+bool
+ways_repeat(struct ways *w, uint32_t way);
+/* In the first layer: how long it is. */
+void
+ways_measure(struct ways *w, uint32_t way);
+/* Turns of the spanning tree stay on one lane, and the first way to its root is the tree. */
+void
+ways_fix_tree(struct ways *w);
+
+/* Is it a way of the first layer, as all are where there is one? */
+static inline bool
+ways_in_first(const struct ways *w, uint32_t way)
+{
+	return way % w->variants < w->variants / w->layers;
+}
+
+/* ways_find.c */
+/* Ways go on from what is kept of them. */
+void
+ways_find_left(struct ways *w, const struct ways_kept *kept);
+/* One of all ways by their first variants, then by the second, and so on. */
+static inline uint32_t
+ways_nth(const struct ways *w, uint32_t i)
+{
+	return i % w->n * w->variants + i / w->n;
+}
+
 /* ways_grow.c, about the way at work */
 /* Who has hops, by these, into ring[]. */
 void
@@ -61,6 +99,9 @@ void
 ways_finish(struct ways *w, uint32_t way);
 void
 ways_make(struct ways *w, uint32_t way);	/* from nothing */
+/* The first way to a home becomes the spanning tree; whom that joins is known. */
+void
+ways_take_tree(struct ways *w, uint32_t home, bool *known);
 /* The same with turns and classes as they are; who finds none goes, with all others, on the first
  * way to that home. */
 void

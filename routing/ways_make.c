@@ -44,7 +44,7 @@ fall(struct ways *w, uint32_t sw, bool *fallen)
 		fallen[sw] = any = true;
 		w->at[sw] = (uint8_t)(w->branch[sw] - w->l.first[sw]);
 		w->nfallen++;
-		if (ways_class(w, sw, w->home) == WAYS_NONE)
+		if (!w->loose && ways_class(w, sw, w->home) == WAYS_NONE)
 			ways_set_class(w, sw, w->home, ways_emptiest(w, (1u << w->lanes) - 1));
 	}
 	return any;
@@ -54,6 +54,8 @@ fall(struct ways *w, uint32_t sw, bool *fallen)
 static bool
 stands(struct ways *w, uint32_t sw)
 {
+	if (w->turns)
+		return ways_turn(w, w->l.first[sw] + w->at[sw]);
 	layers_begin(&w->y);
 	if (ways_enter(w, w->at, w->home, w->l.first[sw] + w->at[sw],
 		      ways_class(w, sw, w->home)))
@@ -196,12 +198,34 @@ ways_open(struct ways *w, uint32_t way)
 void
 ways_finish(struct ways *w, uint32_t way)
 {
-	if (!ways_complete(w)) {
+	if (w->turns)
+		ways_grow_around(w, way);
+	if (!ways_complete(w) && ways_in_first(w, way)) {
 		ways_sort(w);
 		ways_grow(w, WAYS_SEARCH);
 	}
-	if (!ways_complete(w))
+	if (w->turns)
+		ways_measure(w, way);
+	if (!ways_complete(w) && !ways_repeat(w, way))
 		fall_back(w);
+	ways_count(w);
+	ways_load(w, way, 1);
+	w->done[way] = true;
+}
+
+void
+ways_take_tree(struct ways *w, uint32_t home, bool *known)
+{
+	uint32_t way = home * w->variants;
+
+	ways_open(w, way);
+	list_branches(w);
+	known[home] = true;
+	for (uint32_t sw = 0; sw < w->n; sw++)
+		if (w->branch[sw] != LINKS_NONE && !w->apart[sw]) {
+			w->at[sw] = (uint8_t)(w->branch[sw] - w->l.first[sw]);
+			known[sw] = true;
+		}
 	ways_count(w);
 	ways_load(w, way, 1);
 	w->done[way] = true;

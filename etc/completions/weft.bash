@@ -28,7 +28,7 @@ _weft_values_of() {
 		else
 			echo table json
 		fi ;;
-	--engine) echo auto fattree updn minhop torus dragonfly hyperx nue dfsssp file ;;
+	--engine) echo auto fattree updn minhop torus dragonfly hyperx fatpaths nue dfsssp file ;;
 	--level) echo error warning notice info debug ;;
 	--type)
 		if [ "$1" = "show events" ]; then

@@ -31,8 +31,8 @@ const char *const schema_rates[] = {
 };
 /* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
 static const char *const engine_words[] = {
-	"auto", "dfsssp", "dragonfly", "fattree", "file", "hyperx", "minhop", "nue", "torus",
-	"updn", NULL,
+	"auto", "dfsssp", "dragonfly", "fatpaths", "fattree", "file", "hyperx", "minhop", "nue",
+	"torus", "updn", NULL,
 };
 static const char *const later_engines[] = {
 	"dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
@@ -422,9 +422,10 @@ const struct option schema_subnet[] = {
 	}, {
 		.name = "routing.lanes", .type = OPTION_NUMBER, .min = 1, .max = 15, .initial = "4",
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.lanes),
-		.help = "Virtual lanes, and as many service levels, that engine nue takes at most. "
-			"With more of them ways are shorter. Another number gives pairs of hosts "
-			"other service levels.",
+		.help = "Virtual lanes that engines nue and fatpaths take at most; nue takes as "
+			"many service levels, too. With more of them ways are shorter, or more of "
+			"them apart. Another number gives pairs of hosts other service levels "
+			"under nue.",
 	}, {
 		.name = "routing.file", .type = OPTION_TEXT, .initial = "null", .check = check_path,
 		.form = "a path with a / in it, or null",

@@ -10,7 +10,7 @@ import sys
 
 from lab import SHARED, Failure, Skip, program, shared
 
-OWN_NAMES = {"dfly": "dragonfly"}       # where the two generators differ
+OWN_NAMES = {"dfly": "dragonfly", "slimfly": "slim-fly"}       # where the two generators differ
 EXAMPLES = "/usr/share/doc/ibsim-utils/net-examples"
 
 

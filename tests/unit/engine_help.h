@@ -5,13 +5,12 @@
 #include "routing/engine.h"
 #include "tests/unit/route_help.h"
 
-/* A plan of one engine, proved; NULL with the refusal in `e`. */
 static inline struct plan *
-help_plan(const struct fabric *f, const char *engine, const struct plan *previous, uint8_t lmc,
-	  unsigned threads, struct error *e)
+help_plan_with(const struct fabric *f, const char *engine, const struct plan *previous,
+	       uint8_t lmc, const struct engine_options *options, struct error *e)
 {
 	const char *const names[] = { engine, NULL };
-	struct chain_options o = { .engines = names, .engine.threads = threads };
+	struct chain_options o = { .engines = names, .engine = *options };
 	struct plan *p = plan_new(f);
 
 	p->lids = help_lids(f, lmc);
@@ -19,6 +18,25 @@ help_plan(const struct fabric *f, const char *engine, const struct plan *previou
 		return p;
 	plan_unref(p);
 	return NULL;
+}
+
+/* A plan of one engine, proved; NULL with the refusal in `e`. */
+static inline struct plan *
+help_plan(const struct fabric *f, const char *engine, const struct plan *previous, uint8_t lmc,
+	  unsigned threads, struct error *e)
+{
+	return help_plan_with(f, engine, previous, lmc,
+			      &(struct engine_options){ .threads = threads }, e);
+}
+
+/* The same with so many lanes at most. */
+static inline struct plan *
+help_plan_lanes(const struct fabric *f, const char *engine, const struct plan *previous,
+		uint8_t lmc, unsigned lanes, struct error *e)
+{
+	return help_plan_with(f, engine, previous, lmc,
+			      &(struct engine_options){ .threads = 2, .max_vls = lanes,
+							.lanes = lanes }, e);
 }
 
 /* Two switches, LIDs 1 and 2 on ports 1 and 2 of the first, 3 and 4 on those of the second; cables

@@ -20,8 +20,8 @@ help_mix(uint64_t *state)
 /* The plan of an engine for a snapshot, with the tables from service levels to lanes; NULL with `e`
  * if it is refused. */
 static inline struct plan *
-help_route(const struct fabric *f, const char *engine, const struct plan *previous, unsigned vls,
-	   struct error *e)
+help_route_lmc(const struct fabric *f, const char *engine, const struct plan *previous,
+	       uint8_t lmc, unsigned vls, struct error *e)
 {
 	const char *const names[] = { engine, NULL };
 	struct compose_policy sls = { .levels = 1, .max_vls = vls, .previous = previous };
@@ -31,11 +31,18 @@ help_route(const struct fabric *f, const char *engine, const struct plan *previo
 	};
 	struct plan *p = plan_new(f);
 
-	p->lids = help_lids(f, 0);
+	p->lids = help_lids(f, lmc);
 	if (engine_chain(p, NULL, previous, &o, e) == 0)
 		return p;
 	plan_unref(p);
 	return NULL;
+}
+
+static inline struct plan *
+help_route(const struct fabric *f, const char *engine, const struct plan *previous, unsigned vls,
+	   struct error *e)
+{
+	return help_route_lmc(f, engine, previous, 0, vls, e);
 }
 
 /* Some links between switches are cut. */

@@ -35,6 +35,11 @@ $(BUILD)/bench_route: $(BUILD)/obj/tests/bench/bench_route.o \
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
 # And what faults do to them.
+$(BUILD)/bench_layers: $(BUILD)/obj/tests/bench/bench_layers.o \
+		$(bench_route_libs:%=$(BUILD)/lib%.a)
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
+
 $(BUILD)/bench_fault: $(BUILD)/obj/tests/bench/bench_fault.o \
 		$(bench_route_libs:%=$(BUILD)/lib%.a)
 	$(call say,LD,$@)

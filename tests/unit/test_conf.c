@@ -68,7 +68,7 @@ test_messages(void **state)
 		  "t.yaml:2:23: refuse_if_master: expected true or false, found \"maybe\"" },
 		{ S "routing: {engines: [minhop, updwn]}\n",
 		  "t.yaml:2:33: routing.engines: expected a list of at least one of auto, "
-		  "dfsssp, dragonfly, fattree, file, hyperx, minhop, nue, torus or updn, "
+		  "dfsssp, dragonfly, fatpaths, fattree, file, hyperx, minhop, nue, torus or updn, "
 		  "found \"updwn\"; did you mean \"updn\"?" },
 		{ S "routing: {engines: [updn, file]}\n",
 		  "t.yaml:2:24: routing.engines: file needs routing.file, the tables" },
@@ -77,15 +77,15 @@ test_messages(void **state)
 		  "\"tables\"" },
 		{ S "routing: {engines: [lash, updn]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"lash\" yet: "
-		  "use auto, dfsssp, dragonfly, fattree, file, hyperx, minhop, nue, torus or "
-		  "updn" },
+		  "use auto, dfsssp, dragonfly, fatpaths, fattree, file, hyperx, minhop, nue, "
+		  "torus or updn" },
 		{ S "routing: {engines: [ftree]}\n",
 		  "t.yaml:2:25: routing.engines: this version does not have \"ftree\" yet: "
-		  "use auto, dfsssp, dragonfly, fattree, file, hyperx, minhop, nue, torus or "
-		  "updn" },
+		  "use auto, dfsssp, dragonfly, fatpaths, fattree, file, hyperx, minhop, nue, "
+		  "torus or updn" },
 		{ S "routing: {engines: []}\n",
 		  "t.yaml:2:24: routing.engines: expected a list of at least one of auto, "
-		  "dfsssp, dragonfly, fattree, file, hyperx, minhop, nue, torus or updn, "
+		  "dfsssp, dragonfly, fatpaths, fattree, file, hyperx, minhop, nue, torus or updn, "
 		  "found an empty list" },
 		{ S "routing: {engines: [updn, updn]}\n",
 		  "t.yaml:2:31: routing.engines: \"updn\" is in the list twice" },

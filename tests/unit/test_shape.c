@@ -56,6 +56,9 @@ test_names(void **state)
 		{ "hyperx 8 2 2", "hyperx", "HyperX of 8x2 switches:" },
 		{ "hyperx 12 2", "hyperx", "full mesh of 12 switches:" },
 		{ "hyperx 2 2", "fattree", "2 switches:" },
+		{ "slim-fly 3 1", "fatpaths", "Slim Fly q = 3, 18 switches: engine fatpaths" },
+		{ "slim-fly 5 2", "fatpaths", "Slim Fly q = 5, 50 switches:" },
+		{ "slim-fly 7 1", "fatpaths", "Slim Fly q = 7, 98 switches:" },
 		{ "dragonfly 4 2 2 9", "dragonfly", "dragonfly of 9 groups, 36 switches:" },
 		{ "dragonfly 4 1 1 5", "dragonfly", "dragonfly of 5 groups, 20 switches:" },
 		{ "dragonfly+ 5 4 4 4", "dragonfly", "dragonfly+ of 5 groups, 40 switches:" },
@@ -83,7 +86,7 @@ test_irregular(void **state)
 	} shapes[] = {
 		{ "random 13 4 2 1", "irregular, 13 switches:" },
 		{ "random 20 3 2 7", "irregular, 20 switches:" },
-		{ "slim-fly 5 2", "irregular, 50 switches:" },
+		{ "random 50 7 1 1", "irregular, 50 switches:" },	/* numbers of a Slim Fly */
 	};
 
 	(void)state;
@@ -96,16 +99,21 @@ test_irregular(void **state)
 	}
 }
 
-/* A Slim Fly of 7: groups that are joined to half of the others, which engine dragonfly routes well
- * and which are no dragonfly. */
+/* A Slim Fly of 7 without the first of its groups: groups that are joined to half of the others,
+ * which engine dragonfly routes well and which are no dragonfly. */
 static void
 test_half_joined(void **state)
 {
-	struct fabric *f = help_generate("slim-fly 7 1", true, 1);
+	struct fabric *f = help_generate("slim-fly 7 1", false, 1), *whole;
 
 	(void)state;
+	for (unsigned i = 0; i < 7; i++) {
+		whole = f;
+		f = help_without(whole, whole->switches[0], FABRIC_NONE);
+		fabric_unref(whole);
+	}
 	plan_unref(must_choose(f, NULL, "slim-fly 7 1", "dragonfly",
-			       "irregular, 98 switches in 14 groups: engine dragonfly"));
+			       "irregular, 91 switches in 13 groups: engine dragonfly"));
 	fabric_unref(f);
 }
 
@@ -125,6 +133,7 @@ test_one_lost(void **state)
 		{ "hypercube 5 1", "torus", "hypercube of 5 dimensions, 1 link missing:" },
 		{ "hyperx 4 4 2", "hyperx", "HyperX of 4x4 switches, 1 link missing:" },
 		{ "hyperx 6 2", "hyperx", "full mesh of 6 switches, 1 link missing:" },
+		{ "slim-fly 5 2", "fatpaths", "Slim Fly q = 5, 50 switches, 1 link missing:" },
 		{ "dragonfly 4 2 2 9", "dragonfly", "dragonfly of 9 groups, 36 switches, 1 " },
 		{ "dragonfly+ 5 4 4 4", "dragonfly", "dragonfly+ of 5 groups, 40 switches, 1 " },
 	};
@@ -180,6 +189,20 @@ test_one_switch(void **state)
 	}
 }
 
+/* A Slim Fly of which a switch was never seen. */
+static void
+test_slim_less_one(void **state)
+{
+	struct fabric *whole = help_generate("slim-fly 5 2", true, 1);
+	struct fabric *f = help_without(whole, whole->switches[7], FABRIC_NONE);
+
+	(void)state;
+	plan_unref(must_choose(f, NULL, "slim-fly 5 2", "fatpaths",
+			       "Slim Fly q = 5, 50 switches, 1 switch missing: engine fatpaths"));
+	fabric_unref(f);
+	fabric_unref(whole);
+}
+
 /* Many losses, one after the other: the name stays, and so does the engine unless it refuses, which
  * is said. When all is back there is no word of them. */
 static void
@@ -191,6 +214,7 @@ test_keeps(void **state)
 		{ "ft3 8", "fattree", "3-level fat tree" },
 		{ "torus 6 5 4 1", "torus", "6x5x4 torus" },
 		{ "hyperx 4 4 2", "hyperx", "HyperX of 4x4 switches" },
+		{ "slim-fly 5 2", "fatpaths", "Slim Fly q = 5, 50 switches" },
 		{ "dragonfly 4 2 2 9", "dragonfly", "dragonfly of 9 groups" },
 	};
 
@@ -323,6 +347,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names), cmocka_unit_test(test_irregular),
 		cmocka_unit_test(test_half_joined),
+		cmocka_unit_test(test_slim_less_one),
 		cmocka_unit_test(test_one_lost), cmocka_unit_test(test_one_switch),
 		cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_once),

@@ -69,11 +69,11 @@ grow(const struct plan *p)
 }
 
 static void
-fabrics(const char *recipe, const char *engine)
+with_lids(const char *recipe, const char *engine, uint8_t lmc)
 {
 	struct fabric *f = help_generate(recipe, true, 3);
 	struct error e = { 0 };
-	struct plan *whole = help_route(f, engine, NULL, 8, &e), *p;
+	struct plan *whole = help_route_lmc(f, engine, NULL, lmc, 8, &e), *p;
 
 	if (!whole)
 		fail_msg("%s: %s", recipe, e.text);
@@ -83,7 +83,7 @@ fabrics(const char *recipe, const char *engine)
 			struct fabric *g = help_cut_links(f, links, seed);
 			unsigned left;
 
-			p = help_route(g, engine, whole, 8, &e);
+			p = help_route_lmc(g, engine, whole, lmc, 8, &e);
 			left = p ? grow(p) : 0;
 			if (left && links == 1)
 				fail_msg("%s without link %u leaves out %u", recipe,
@@ -93,6 +93,12 @@ fabrics(const char *recipe, const char *engine)
 		}
 	plan_unref(whole);
 	fabric_unref(f);
+}
+
+static void
+fabrics(const char *recipe, const char *engine)
+{
+	with_lids(recipe, engine, 0);
 }
 
 static void
@@ -122,6 +128,14 @@ groups(void **state)
 	fabrics("dragonfly 4 2 2 9", "dragonfly");
 	fabrics("dragonfly+ 5 4 4 4", "dragonfly");
 	fabrics("hyperx 4 4 1", "hyperx");
+}
+
+static void
+ways_by_turns(void **state)
+{
+	(void)state;
+	with_lids("slim-fly 5 1", "fatpaths", 2);
+	with_lids("random 30 6 1 1", "fatpaths", 1);
 }
 
 /* The root is kept where it can be. */
@@ -154,7 +168,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tori),
 		cmocka_unit_test(meshes),
-		cmocka_unit_test(groups),
+		cmocka_unit_test(groups), cmocka_unit_test(ways_by_turns),
 		cmocka_unit_test(root_stays),
 	};
 
