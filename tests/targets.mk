@@ -7,6 +7,7 @@ BENCH_SIZES ?= 128 1024 3456 8192
 BENCH_REPEATS ?= 3
 BENCH_TREES ?= 1024 8192
 BENCH_SEEDS ?= 3
+BENCH_ANY ?= torus-8-8-8-4 dfly-8-4-4-33 ft3-16 random-200-10-8-1
 SOAK_SEEDS ?= 20
 BENCH_SA ?= 1024 8192
 submake := $(MAKE) --no-print-directory -j$(jobs)
@@ -99,6 +100,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -r $(BENCH_REPEATS)
+	@BUILD=$(BUILD) python3 tests/bench/directs.py -u -r $(BENCH_REPEATS) $(BENCH_ANY)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
