@@ -102,6 +102,7 @@ static const struct cli_option reroute_options[] = {
 	  NULL },
 	FLAG("full", "full", "sweep the whole fabric first, and start from nothing"),
 	FLAG("forget-lost", "forget_lost", "cables that are lost will not come back"),
+	FLAG("forget-levels", "forget_levels", "connections of before have all been made anew"),
 	FLAG("dry-run", "dry_run", "say what would be done, and change nothing"),
 	{ 0 },
 };
@@ -271,7 +272,8 @@ const struct cli_command cli_commands[] = {
 		.verdict = route_verdict,
 	}, {
 		.name = "reroute",
-		.synopsis = "[--engine NAME] [--full] [--forget-lost] [--dry-run]",
+		.synopsis = "[--engine NAME] [--full] [--forget-lost] [--forget-levels] "
+			    "[--dry-run]",
 		.help = "compute the routing anew and program what differs",
 		.more = "An engine given here stays until weft reroute without one, until a\n"
 			"reload changes the configured engines, or until the daemon ends.\n",

@@ -13,7 +13,7 @@ _weft_options_of() {
 	check) echo --dump --names --seed --samples --threads --no-quality ;;
 	route) echo --engine --roots --storage --other --lmc --file --names --lfts --seed --samples \
 		--threads --no-quality ;;
-	reroute) echo --engine --full --forget-lost --dry-run ;;
+	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
 	esac

@@ -66,9 +66,9 @@ given_load(struct subnet *s, const char *value)
 }
 
 void
-office_gave(struct subnet *s)
+office_gave(struct subnet *s, const struct compose_given *before)
 {
-	struct compose_given g = compose_give(&s->given, s->plan);
+	struct compose_given g = compose_give(before, s->plan);
 
 	given_save(s, &g);
 }

@@ -301,6 +301,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	mft_held(s, f, NULL, &j->trees);
 	multicast_levels(s, &j->trees);
 	find_held(j, s, f);
+	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
+		j->given.stale = 0;
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));

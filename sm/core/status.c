@@ -200,7 +200,8 @@ warn_stale(const struct subnet *s, struct subnet_status *st)
 	if (!len)
 		return;
 	warn(st, "connections made before engine %s ran keep service level %s: %s; they obey the "
-	     "routing when they are made anew", s->plan->engine_running, list,
+	     "routing when they are made anew: say that all were by `weft reroute "
+	     "--forget-levels`", s->plan->engine_running, list,
 	     dropped == 0 ? "on these freedom from deadlock is not proved" :
 	     sls->stale_proved ? "their packets are dropped" :
 	     "freedom from deadlock is not proved, and some packets are dropped");

@@ -520,9 +520,10 @@ bool
 office_is_ours(const struct subnet *s);
 void
 office_remember(struct subnet *s);
-/* A plan was published: what hosts are told of service levels from now on is remembered. */
+/* A plan was published, made with what hosts had been told of service levels before: what they are
+ * told from now on is remembered. */
 void
-office_gave(struct subnet *s);
+office_gave(struct subnet *s, const struct compose_given *before);
 /* Somebody else leads. */
 void
 office_leave(struct subnet *s);

@@ -18,7 +18,7 @@ publish(struct subnet *s, const struct plan_job *job)
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
 	s->lanes_looked = false;
-	office_gave(s);
+	office_gave(s, &job->given);
 	s->published_wall = loop_wall(s->env.loop);
 	multicast_changed_all(s);
 	guids_all(s);

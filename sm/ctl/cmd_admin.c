@@ -93,6 +93,7 @@ reroute(struct ctl_req *r)
 	struct change c = {
 		.kind = CHANGE_ROUTE, .engine = req_string(r, "engine"),
 		.full = req_flag(r, "full"), .forget_lost = req_flag(r, "forget_lost"),
+		.forget_levels = req_flag(r, "forget_levels"),
 	};
 
 	if (engine_known(r, c.engine))
@@ -222,6 +223,7 @@ static const struct ctl_arg reroute_args[] = {
 	{ .name = "engine" },
 	{ .name = "full", .kind = ARG_FLAG },
 	{ .name = "forget_lost", .kind = ARG_FLAG },
+	{ .name = "forget_levels", .kind = ARG_FLAG },
 	{ .name = "dry_run", .kind = ARG_FLAG },
 	{ 0 },
 };

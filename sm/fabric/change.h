@@ -25,6 +25,7 @@ struct change {
 	bool full;		/* CHANGE_ROUTE: sweep everything first, go on from nothing, and
 				 * route for what is left (engine_options.full) */
 	bool forget_lost;	/* CHANGE_ROUTE: cables that are lost are no part of the fabric */
+	bool forget_levels;	/* CHANGE_ROUTE: no connection has a service level of before */
 	uint64_t guid;		/* others: node GUID */
 	int port;		/* others: port number there, CHANGE_ALL_PORTS: the node */
 };

@@ -318,6 +318,59 @@ another_engine(void **state)
 	finish(sm, &w);
 }
 
+static bool
+warns_of_levels(struct bed_sm *sm)
+{
+	struct subnet_status st;
+	bool warned = false;
+
+	subnet_status(sm->s, &st);
+	for (unsigned i = 0; i < st.nwarnings; i++)
+		warned |= strstr(st.warnings[i], "keep service level") != NULL;
+	return warned;
+}
+
+/* Whoever knows that no connection is left of before says so, and it is over: after a restart too.
+ * A rehearsal forgets nothing. */
+static void
+levels_forgotten(void **state)
+{
+	struct watch w;
+	struct bed_sm *sm = make("torus 5 5 1", updn_only, NULL, &w);
+	struct change c = { .engine = "torus", .forget_levels = true, .dry_run = true };
+	struct outcome o;
+
+	(void)state;
+	up(sm, &w);
+	sm->conf.routing.engines = torus;
+	bed_stop(sm);
+	bed_forget(sm);
+	up(sm, &w);
+	assert_true(warns_of_levels(sm));
+	ask(sm, &c, &o);
+	assert_int_equal(o.error, 0);
+	assert_true(warns_of_levels(sm));
+	c.dry_run = false;
+	ask(sm, &c, &o);
+	if (o.error)
+		fail_msg("%s", o.text);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_false(warns_of_levels(sm));
+	assert_int_equal(sm->s->plan->sls->stale, 0);
+	check_good(sm, &w, 2);
+	bed_stop(sm);
+	bed_forget(sm);
+	up(sm, &w);
+	assert_false(warns_of_levels(sm));
+	check_good(sm, &w, 2);
+	/* And of the next engine's predecessor, again. */
+	reroute(sm, "nue", false, &o);
+	assert_int_equal(o.error, 0);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_true(sm->s->given.stale != 0);
+	finish(sm, &w);
+}
+
 /* What hosts were told is known after a restart, too, and after the next. */
 static void
 told_before(void **state)
@@ -562,7 +615,7 @@ main(void)
 		cmocka_unit_test(cable),
 		cmocka_unit_test(restart),
 		cmocka_unit_test(another_engine),
-		cmocka_unit_test(told_before),
+		cmocka_unit_test(told_before), cmocka_unit_test(levels_forgotten),
 		cmocka_unit_test(lost_sets),
 		cmocka_unit_test(refused_sets),
 		cmocka_unit_test(silent_switch),
