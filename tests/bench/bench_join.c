@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A host that joins many multicast groups at once, through libibumad, attached to a simulated or
- * real fabric.
+ * A host that joins many multicast groups at once, for itself or for others, through libibumad,
+ * attached to a simulated or real fabric.
  *
- * Usage: bench_join COUNT WINDOW GO [LID]    full member of COUNT groups, WINDOW requests under
- *                                      way; it says "ready" and begins when the file GO is there;
- *                                      LID: asked instead of the subnet manager (bench_ask serve)
+ * Usage: bench_join LIST WINDOW GO [LID]     the file LIST has a line "GROUP GUID" for each join:
+ *                                      number of a group, and the port that becomes full member;
+ *                                      WINDOW requests under way; it says "ready" and begins when
+ *                                      the file GO is there; LID: asked instead of the subnet
+ *                                      manager (bench_ask serve)
  *
  * The groups are the same for all hosts; who comes first makes them. Prints one line: "joined",
  * how many, and seconds. A request that is refused or lost ends it with status 1.
  */
 #include <infiniband/umad.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,16 @@
 		SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_PKEY) | \
 		SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_SL))
 
+#define JOINS 65536u	/* of a list */
+
+struct join {
+	unsigned group;		/* number */
+	uint64_t guid;		/* of the port */
+};
+
 struct client {
+	struct join *joins;	/* what to ask */
+	unsigned count;		/* of them */
 	int port, agent;	/* of libibumad */
 	unsigned to;		/* LID of the subnet manager */
 	struct sa_gid own;	/* GID of the port */
@@ -70,17 +82,31 @@ attach(struct client *c)
 }
 
 static void
-ask(struct client *c, unsigned group)
+read_list(struct client *c, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	struct join j;
+
+	c->joins = calloc(JOINS, sizeof(*c->joins));
+	must(f && c->joins, "cannot read the list");
+	while (c->count < JOINS && fscanf(f, "%u %" SCNx64, &j.group, &j.guid) == 2)
+		c->joins[c->count++] = j;
+	fclose(f);
+}
+
+static void
+ask(struct client *c, unsigned n)
 {
 	uint8_t *mad = umad_get_mad(c->umad);
 	struct sa_header h = {
-		.h = { .tid = group + 1, .attr_id = SA_MC_MEMBER, .base_version = 1,
+		.h = { .tid = n + 1, .attr_id = SA_MC_MEMBER, .base_version = 1,
 		       .mgmt_class = MAD_CLASS_SUBN_ADM, .class_version = SA_CLASS_VERSION,
 		       .method = MAD_SET },
 		.mask = CREATE,
 	};
 	struct sa_member r = {
-		.mgid = { UINT64_C(0xff12401bffff0000), group }, .port_gid = c->own,
+		.mgid = { UINT64_C(0xff12401bffff0000), c->joins[n].group },
+		.port_gid = { c->own.prefix, c->joins[n].guid },
 		.qkey = 0x0b1b, .pkey = 0xffff, .join_state = SA_JOIN_FULL,
 	};
 
@@ -109,11 +135,11 @@ main(int argc, char **argv)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	struct client c = { 0 };
-	unsigned count, window, sent = 0;
+	unsigned window, sent = 0;
 	double began;
 
-	must(argc == 4 || argc == 5, "usage: bench_join COUNT WINDOW GO [LID]");
-	count = (unsigned)atoi(argv[1]);
+	must(argc == 4 || argc == 5, "usage: bench_join LIST WINDOW GO [LID]");
+	read_list(&c, argv[1]);
 	window = (unsigned)atoi(argv[2]);
 	attach(&c);
 	if (argc == 5)
@@ -123,11 +149,11 @@ main(int argc, char **argv)
 	while (access(argv[3], F_OK))
 		nanosleep(&pause, NULL);
 	began = now();
-	for (unsigned got = 0; got < count; got++) {
-		while (sent < count && sent - got < window)
+	for (unsigned got = 0; got < c.count; got++) {
+		while (sent < c.count && sent - got < window)
 			ask(&c, sent++);
 		answer(&c);
 	}
-	printf("joined %u in %.3f s\n", count, now() - began);
+	printf("joined %u in %.3f s\n", c.count, now() - began);
 	return 0;
 }

@@ -7,9 +7,10 @@
  * the kernel (or the simulator, which makes none) are not seen. Answers (TrapRepress, GetResp) are
  * counted as method 0: they are no requests.
  *
- * Two times follow the array, in nanoseconds of the monotonic clock: when the last Set(PortInfo)
- * before the first forwarding block went out, which ends the giving of LIDs; and when the first
- * Set(SwitchInfo) or forwarding block after it did, by when routing is done.
+ * Three times follow the array, in nanoseconds of the monotonic clock: when the last Set(PortInfo)
+ * before the first forwarding block went out, which ends the giving of LIDs; when the first
+ * Set(SwitchInfo) or forwarding block after it did, by when routing is done; and when the last
+ * block of a multicast table did.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@
 #define SWITCH_INFO 0x12
 #define PORT_INFO 0x15
 #define FORWARDING 0x19
+#define MULTICAST 0x1b
 
 typedef int (*send_fn)(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
 void *
@@ -42,6 +44,7 @@ struct madcount {
 	_Atomic uint64_t cell[ATTRIBUTES * METHODS];	/* sent */
 	_Atomic uint64_t addressed;	/* when LIDs were all given; 0: not yet */
 	_Atomic uint64_t routed;	/* when forwarding was first told of; 0: not yet */
+	_Atomic uint64_t multicast;	/* when multicast was last told of; 0: not yet */
 };
 
 static struct madcount *file;		/* mapped; NULL: nothing is counted */
@@ -64,17 +67,26 @@ madcount_open(void)
 	close(fd);
 }
 
+static uint64_t
+nanoseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void
 note_set(unsigned attribute)
 {
 	bool forwarding = file->cell[FORWARDING * METHODS + METHOD_SET];
-	struct timespec t;
 	uint64_t now;
 
+	if (attribute == MULTICAST)
+		file->multicast = nanoseconds();
 	if (forwarding && file->routed)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	now = nanoseconds();
 	if (attribute == PORT_INFO && !forwarding) {
 		file->addressed = now;
 		file->routed = 0;

@@ -18,7 +18,7 @@ class Counter:
     def __init__(self, folder, name="madcount"):
         self.path = os.path.join(folder, name)
         with open(self.path, "wb") as f:
-            f.write(bytes((ROWS * 4 + 2) * CELL.size))
+            f.write(bytes((ROWS * 4 + 3) * CELL.size))
 
     def table(self):
         """{(method, attribute): sent}"""
@@ -38,6 +38,12 @@ class Counter:
             f.seek(ROWS * 4 * CELL.size)
             times = [t / 1e9 or None for (t,) in CELL.iter_unpack(f.read(2 * CELL.size))]
         return times if (SET, 0x19) in self.table() else [times[0], None]
+
+    def multicast(self):
+        """When a multicast table was last sent, in seconds of the monotonic clock; 0 never."""
+        with open(self.path, "rb") as f:
+            f.seek((ROWS * 4 + 2) * CELL.size)
+            return CELL.unpack(f.read(CELL.size))[0] / 1e9
 
     def total(self):
         return sum(self.table().values())
