@@ -90,6 +90,7 @@ static const struct cli_option route_options[] = {
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
+	{ "dump", "DIR", "dump", CLI_STRING, "write all that check --dump reads, lanes too", NULL },
 	NAMES,
 	FLAG("no-quality", "no_quality", "only route and prove, measure no load"),
 	SAMPLES,

@@ -6,6 +6,7 @@ offline_src := \
 	offline/lanes.c \
 	offline/lids.c \
 	offline/route.c \
+	offline/save.c \
 	offline/trees.c
 offline_public :=
 offline_pkgs :=

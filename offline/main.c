@@ -21,7 +21,8 @@ usage(void)
 			"[--lmc N] [--file TABLES]\n"
 			"           [--storage SELECTION]... [--other SELECTION]... "
 			"[--names FILE]\n"
-			"           [--lfts OUT] [--threads N] [--seed N] [--no-quality]\n"
+			"           [--lfts OUT] [--dump DIR] [--threads N] [--seed N] "
+			"[--no-quality]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
 			"[--no-quality]\n"
 			"People use weft route FILE and weft check --dump DIR instead.\n");
@@ -82,7 +83,7 @@ static const struct option longs[] = {
 	{ "file", required_argument, NULL, 'f' }, { "threads", required_argument, NULL, 't' },
 	{ "storage", required_argument, NULL, 'S' }, { "other", required_argument, NULL, 'O' },
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
-	{ "names", required_argument, NULL, 'n' },
+	{ "names", required_argument, NULL, 'n' }, { "dump", required_argument, NULL, 'd' },
 	{ "samples", required_argument, NULL, 'm' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
@@ -106,6 +107,9 @@ take_option(struct offline *o, int letter, char *value)
 		return take_number(value, 7, &o->lmc) ? NULL : "a number from 0 to 7";
 	case 'o':
 		o->lfts = value;
+		return NULL;
+	case 'd':
+		o->dump = value;
 		return NULL;
 	case 'm':
 		return take_number(value, REPORT_SAMPLES_MAX, &o->samples) && o->samples ? NULL :

@@ -34,6 +34,7 @@ struct offline {
 	unsigned nother;	/* how many */
 	unsigned lmc;		/* of host ports, 0..7 */
 	const char *lfts;	/* where tables go; NULL: nowhere */
+	const char *dump;	/* folder where all of the routing goes; NULL: nowhere */
 	const char *names;	/* file of node names; NULL */
 	const char *tables;	/* that engine `file` takes; NULL */
 	unsigned threads;	/* 0: one per core */
@@ -58,6 +59,13 @@ struct check_input;
 struct quality_report;
 void
 offline_measure(const struct offline *o, const struct check_input *in, struct quality_report *q);
+
+/* Forwarding tables to a file; or all that `check` reads to a folder, which is made if it is not
+ * there, and where files of the same names are replaced. 0, or ERR_IO and why. */
+int
+offline_save_tables(const struct plan *p, const char *path, struct error *e);
+int
+offline_save_all(const struct plan *p, const char *folder, struct error *e);
 
 /* Say the sentence; returns OFFLINE_REFUSED. */
 int

@@ -13,8 +13,8 @@
 #include "routing/report.h"
 #include "sm/base/clock.h"
 #include "sm/base/mem.h"
-#include "sm/fabric/plan_text.h"
 #include "sm/text/ibnet.h"
+#include "sm/text/lfts.h"
 
 /*
  * route FILE: a fabric from a file, LIDs, the chain of engines and the proof as in the daemon, then
@@ -97,44 +97,18 @@ route(struct route *r)
 }
 
 static int
-write_error(const char *path, struct error *e)
+save(const struct route *r, struct error *e)
 {
-	return error_set(e, ERR_IO, "cannot write %s: %s", path, strerror(errno));
-}
-
-/* Switch by switch: all text together may be larger than the memory. */
-static int
-write_tables(const struct route *r, struct error *e)
-{
-	const char *path = r->o->lfts;
-	FILE *f = strcmp(path, "-") ? fopen(path, "we") : NULL;
-	struct lfts_owners *owners;
-	struct buf b = { 0 };
-	struct ibnet *net;
-	uint8_t *room;
+	const struct offline *o = r->o;
 	int rc = 0;
 
-	if (!f)
-		return strcmp(path, "-") ? write_error(path, e) :
-			error_set(e, ERR_INVALID, "--lfts takes a file, standard output has the "
-				  "report");
-	net = plan_to_ibnet(r->plan);
-	owners = lfts_owners_new(net);
-	room = mem_alloc(r->plan->lids->top + 1u);
-	for (uint32_t sw = 0; sw < r->fabric->nswitches && !rc; sw++) {
-		struct lfts_switch s = plan_to_lfts(r->plan, sw, room);
-
-		lfts_write_switch(&b, &s, owners);
-		if (fwrite(b.data, 1, b.len, f) != b.len)
-			rc = write_error(path, e);
-		buf_clear(&b);
-	}
-	if (fclose(f) && !rc)
-		rc = write_error(path, e);
-	mem_free(room);
-	lfts_owners_free(owners);
-	ibnet_free(net);
-	buf_free(&b);
+	if (o->lfts && !strcmp(o->lfts, "-"))
+		return error_set(e, ERR_INVALID, "--lfts takes a file, standard output has the "
+				 "report");
+	if (o->lfts)
+		rc = offline_save_tables(r->plan, o->lfts, e);
+	if (!rc && o->dump)
+		rc = offline_save_all(r->plan, o->dump, e);
 	return rc;
 }
 
@@ -167,7 +141,8 @@ put_note(struct json *j, const struct route *r)
 
 	buf_str(&b, p->note);
 	if (!r->verdict && r->o->lfts && p->lanes && p->lanes->lanes > 1)
-		buf_printf(&b, "%sproved with service levels and %u lanes, which %s does not hold",
+		buf_printf(&b, "%sproved with service levels and %u lanes, which %s does not hold; "
+			   "--dump saves them",
 			   b.len ? "; " : "", p->lanes->lanes, r->o->lfts);
 	jw_str(j, "note", b.len ? b.data : "");
 	buf_free(&b);
@@ -224,8 +199,8 @@ offline_route(const struct offline *o)
 	rc = load(&r, &e);
 	if (!rc)
 		route(&r);
-	if (!rc && !r.verdict && o->lfts)
-		rc = write_tables(&r, &e);
+	if (!rc && !r.verdict)
+		rc = save(&r, &e);
 	status = rc ? offline_refuse(&e) : answer(&r);
 	plan_unref(r.plan);
 	fabric_unref(r.fabric);

@@ -184,6 +184,28 @@ def test_offline_multicast():
             text = text.replace("\n0xc000", "\n      ", 1)
 
 
+def test_offline_saved():
+    """weft route --dump: what it proved is proved again from the files, lanes and levels with it; a
+    file less, and the credit loop that lanes had broken is found."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        dump = os.path.join(tmp, "dump")
+        for name, engine, lmc, files in (
+                ("torus-5-5-1", "torus", "1", ["lfts", "paths", "sl2vl", "topology"]),
+                ("dfly-4-2-2-9", "nue", "0", ["lfts", "paths", "sl2vl", "topology"]),
+                ("slimfly-3-1", "fatpaths", "2", ["lfts", "sl2vl", "topology"]),
+                ("ft3-4", "fattree", "0", ["lfts", "topology"])):
+            net = fabrics.fabric(name, tmp)
+            r = report("route", net, "--engine", engine, "--lmc", lmc, "--dump", dump)
+            need(sorted(os.listdir(dump)) == files, "%s: %s" % (name, os.listdir(dump)))
+            again = report("check", "--dump", dump)
+            for k in ("ok", "pairs", "max_hops", "shift_max"):
+                need(again[k] == r[k], "%s: %s is %s, and %s when read" % (name, k, r[k], again[k]))
+            if "sl2vl" in files:
+                os.remove(os.path.join(dump, "sl2vl"))
+                text, _ = offline("check", "--dump", dump, status=1)
+                need("loop" in text, "%s without its lanes: %s" % (name, text))
+
+
 def test_offline_route():
     """weft route: proved or refused, from a file or standard input; the tables can be loaded."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
