@@ -175,15 +175,12 @@ walk_lid(const struct checker *c, struct scratch *s, uint32_t i)
 	return false;
 }
 
-/* Pairs of hosts whose destination is this port. */
+/* Pairs of hosts whose destination is this host's port. */
 static void
-count_pairs(const struct checker *c, struct scratch *s, uint32_t port)
+count_pairs(const struct checker *c, const struct scratch *s, uint32_t port, struct tally *t)
 {
 	const struct plan_dest *d = &c->in->lids->dest[c->in->lids->base[port]];
-	struct tally *t = &s->sum;
 
-	if (d->out == 0)
-		return;
 	t->cut_off += c->nsources - c->part_sources[c->part[d->sw]];
 	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 		uint64_t n = c->sources[sw] - (sw == d->sw);
@@ -231,6 +228,18 @@ walk_count(const struct checker *c, struct tally *t, uint32_t port, uint32_t hop
 		t->max_hops = max;
 }
 
+/* Count once more what was counted of pairs before. */
+static void
+add_pairs(struct tally *sum, const struct tally *pairs)
+{
+	sum->cut_off += pairs->cut_off;
+	sum->unreachable += pairs->unreachable;
+	sum->reached += pairs->reached;
+	sum->hops += pairs->hops;
+	if (pairs->max_hops > sum->max_hops)
+		sum->max_hops = pairs->max_hops;
+}
+
 /* LIDs of a block that are one port's. */
 struct run {
 	uint32_t first;		/* index of its first */
@@ -271,6 +280,8 @@ walk_block(const struct checker *c, struct scratch *s, uint32_t block)
 	const struct plan_dest *dest = c->in->lids->dest;
 	struct columns *b = &s->columns;
 	struct run known = { 0, 0 };
+	struct tally pairs = { 0 };
+	bool counted = false;
 
 	columns_read(b, &c->walks, block, c->in->lids, c->f->nswitches, c->in->rows, NULL);
 	for (uint32_t i = 0, next; i < b->len; i = next) {
@@ -279,8 +290,17 @@ walk_block(const struct checker *c, struct scratch *s, uint32_t block)
 
 		for (next = i; next < b->len && dest[b->lid[next]].port == port; next++)
 			r.len++;
-		if (!is_like(b, r, known))
+		if (!is_like(b, r, known)) {
 			known = walk_port(c, s, r) ? r : (struct run){ 0, 0 };
-		count_pairs(c, s, port);
+			counted = false;
+		}
+		if (dest[b->lid[i]].out == 0)	/* the switch's own */
+			continue;
+		if (!counted) {
+			pairs = (struct tally){ 0 };
+			count_pairs(c, s, port, &pairs);
+			counted = true;
+		}
+		add_pairs(&s->sum, &pairs);
 	}
 }

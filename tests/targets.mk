@@ -100,6 +100,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/compare.py -r $(BENCH_REPEATS) $(BENCH_SIZES)
 	@BUILD=$(BUILD) python3 tests/bench/trees.py -r $(BENCH_REPEATS) $(BENCH_TREES)
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -r $(BENCH_REPEATS)
+	@BUILD=$(BUILD) python3 tests/bench/directs.py -g -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -u -r $(BENCH_REPEATS) $(BENCH_ANY)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)

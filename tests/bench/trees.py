@@ -113,13 +113,19 @@ def output(argv):
     return r.stdout
 
 
-def weft(path, repeats, engine="fattree"):
-    """(route ms, check ms, peak MB)"""
+def weft_runs(path, repeats, engine):
+    """What `weft route` says of a fabric, each time."""
     argv = [program("weft"), "route", path, "--engine", engine, "--no-quality", "-o", "json"]
     runs = [json.loads(output(argv)) for _ in range(repeats)]
     for r in runs:
         need(r["ok"] and r["engine"] == engine and not r["unreachable"] + r["cut_off"],
              "weft route: %s" % r)
+    return runs
+
+
+def weft(path, repeats, engine="fattree"):
+    """(route ms, check ms, peak MB)"""
+    runs = weft_runs(path, repeats, engine)
     return (statistics.median(r["route_ms"] for r in runs),
             statistics.median(r["check_ms"] for r in runs),
             max(r["peak_rss_kb"] for r in runs) / 1024)
