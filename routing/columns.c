@@ -118,31 +118,39 @@ columns_free(struct columns *b)
 	mem_free(b->out[1]);
 }
 
-static bool
-follow_each_other(const uint16_t *lid, uint32_t len)
+/* Rows are read in the order of LIDs, for many follow each other. By insertion: they are few. */
+static void
+sort_slots(struct columns *b)
 {
-	for (uint32_t i = 1; i < len; i++)
-		if (lid[i] != lid[0] + i)
-			return false;
-	return true;
+	uint8_t at[COLUMNS_LEN];
+
+	for (uint32_t i = 0; i < b->len; i++) {
+		uint32_t k = i;
+
+		for (; k > 0 && b->sorted[k - 1] > b->lid[i]; k--) {
+			b->sorted[k] = b->sorted[k - 1];
+			at[k] = at[k - 1];
+		}
+		b->sorted[k] = b->lid[i];
+		at[k] = (uint8_t)i;
+	}
+	for (uint32_t k = 0; k < b->len; k++)
+		b->slot[at[k]] = (uint8_t)k;
+	for (uint32_t k = b->len; k-- > 0;)
+		b->run[k] = k + 1 < b->len && b->sorted[k + 1] == b->sorted[k] + 1 ?
+			(uint8_t)(b->run[k + 1] + 1) : 1;
 }
 
-/* `run`: the LIDs follow each other; `top`: the highest. */
 static void
-read_row(const struct columns *b, const struct plan_row *row, bool run, uint32_t top,
-	 uint8_t *entry)
+read_row(const struct columns *b, const struct plan_row *row, uint8_t *entry)
 {
-	const uint8_t *whole = row && plan_row_is_whole(row) && top < row->len ?
-		plan_row_whole(row) : NULL;
+	bool whole = row && plan_row_is_whole(row) && b->sorted[b->len - 1] < row->len;
 
-	if (whole && run)
-		memcpy(entry, whole + b->lid[0], b->len);
-	else if (whole)
-		for (uint32_t i = 0; i < b->len; i++)
-			entry[i] = whole[b->lid[i]];
-	else
-		for (uint32_t i = 0; i < b->len; i++)
-			entry[i] = plan_row_port(row, b->lid[i]);
+	for (uint32_t k = 0; k < b->len; k += whole ? b->run[k] : 1u)
+		if (whole)
+			memcpy(entry + k, plan_row_whole(row) + b->sorted[k], b->run[k]);
+		else
+			entry[k] = plan_row_port(row, b->sorted[k]);
 }
 
 /* Exchange, between two words, what the one has above and the other below. */
@@ -195,14 +203,10 @@ static void
 read_table(const struct columns *b, uint32_t nswitches, struct plan_row *const *rows, uint8_t *out)
 {
 	uint8_t entry[TILE * COLUMNS_LEN] = { 0 };
-	bool run = follow_each_other(b->lid, b->len);
-	uint32_t top = 0;
 
-	for (uint32_t i = 0; i < b->len; i++)
-		top = b->lid[i] > top ? b->lid[i] : top;
 	for (uint32_t sw = 0; sw < nswitches; sw += TILE) {
 		for (uint32_t k = 0; k < TILE && sw + k < nswitches; k++)
-			read_row(b, rows[sw + k], run, top, entry + k * COLUMNS_LEN);
+			read_row(b, rows[sw + k], entry + k * COLUMNS_LEN);
 		for (uint32_t i = 0; i < b->len; i += TILE)
 			turn_tile(entry + i, out + i * b->stride + sw, b->stride);
 	}
@@ -216,7 +220,7 @@ deliver(struct columns *b, uint32_t i, const struct plan_dest *d, unsigned table
 	for (unsigned k = 0; k < tables; k++)
 		b->delivered[i] &= columns_of(b, k, i)[d->sw] == d->out;
 	for (unsigned k = 0; k < tables && b->delivered[i]; k++)
-		b->out[k][i * b->stride + d->sw] = 0;
+		b->out[k][b->slot[i] * b->stride + d->sw] = 0;
 }
 
 static bool
@@ -239,6 +243,7 @@ columns_read(struct columns *b, const struct columns_order *o, uint32_t block,
 
 	b->lid = o->lid + o->first[block];
 	b->len = o->first[block + 1] - o->first[block];
+	sort_slots(b);
 	read_table(b, nswitches, rows, b->out[0]);
 	if (also)
 		read_table(b, nswitches, also, b->out[1]);

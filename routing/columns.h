@@ -21,11 +21,14 @@ struct columns_order {
 
 /* One block; one thread's. */
 struct columns {
-	uint8_t *out[2];		/* by LID of the block, then switch: its entry, of one or
-					 * two tables; 0 at home if that is right */
-	size_t stride;			/* from LID to LID */
+	uint8_t *out[2];		/* by slot, then switch: its entry, of one or two tables;
+					 * 0 at home if that is right */
+	size_t stride;			/* from slot to slot */
 	const uint16_t *lid;		/* of the order */
 	uint32_t len;			/* how many */
+	uint8_t slot[COLUMNS_LEN];	/* by LID of the block: slots are in order of LIDs */
+	uint16_t sorted[COLUMNS_LEN];	/* by slot: its LID */
+	uint8_t run[COLUMNS_LEN];	/* by slot: LIDs from there on that follow each other */
 	bool delivered[COLUMNS_LEN];	/* by all tables, at home */
 	uint8_t like[COLUMNS_LEN];	/* the first of the block with this home and column */
 };
@@ -51,7 +54,7 @@ columns_read(struct columns *b, const struct columns_order *o, uint32_t block,
 static inline const uint8_t *
 columns_of(const struct columns *b, unsigned table, uint32_t i)
 {
-	return b->out[table] + i * b->stride;
+	return b->out[table] + b->slot[i] * b->stride;
 }
 
 #endif
