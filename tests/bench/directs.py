@@ -9,9 +9,9 @@ As trees.py does it: OpenSM's routing phase alone, seen from outside, against `w
 proof, on the same fabric in one run; medians, the largest peak. What OpenSM needs beside a name is
 given to it: torus-2QoS the file that says where its switches are, which ours finds. -w: ours alone,
 for fabrics that OpenSM takes too long for. -u: engine nue of both, with four lanes, on whatever
-fabric. -g: how ours grows with size, up to 30,000 LIDs and more. "By CPU": processor time of all threads, which others on the machine disturb less; OpenSM's
-routes on one, ours on all cores. There is no pass condition here: times belong to a machine. The
-targets are printed beside.
+fabric. -g: how ours grows with size, up to 30,000 LIDs and more. "By CPU": processor time of all
+threads, which others on the machine disturb less; OpenSM's routes on one, ours on all cores. There
+is no pass condition here: times belong to a machine. The targets are printed beside.
 """
 import argparse
 import os
