@@ -8,12 +8,13 @@
  * which always succeeds, and then anew with all layers to choose from, if that makes it shorter or
  * balances it better. What layers allow is settled then, and which class a pair has: other variants
  * are made, and balanced, with whatever goes forward in the order of a layer, and nothing is
- * searched for any more. Ways to switches without hosts come after all first ones, for they may bar
- * others for little. In a fabric of which ways are kept, what is left of these is entered first;
- * only who has lost his way further on gets another, and no pair changes its class.
+ * searched for any more, but in small fabrics. Ways to switches without hosts come after all first
+ * ones, for they may bar others for little. In a fabric of which ways are kept, what is left of
+ * these is entered first; only who has lost his way further on gets another, and no pair changes
+ * its class.
  */
-#define ROUNDS 3u			/* that ways are made anew in at most */
-#define ROUNDS_WORK 300000u		/* ways x links: all but the first together take no more */
+#define ROUNDS 3u			/* that ways of a small fabric are made anew in */
+#define SMALL 100000u			/* ways x links: there is time to search in all rounds */
 
 /* What is kept, in terms of the present fabric. */
 struct old {
@@ -301,8 +302,7 @@ mend_some(struct ways *w, unsigned variants, enum ways_effort effort)
 static void
 find_new(struct ways *w)
 {
-	uint64_t work = (uint64_t)w->n * w->variants * w->l.len + 1;
-	unsigned rounds = work * ROUNDS < ROUNDS_WORK ? ROUNDS : 1 + (unsigned)(ROUNDS_WORK / work);
+	bool small = (uint64_t)w->n * w->variants * w->l.len < SMALL;
 
 	ways_allow_tree(w, NULL);
 	ways_allow_climbs(w, 0);
@@ -312,10 +312,11 @@ find_new(struct ways *w)
 	mend_some(w, 1, WAYS_MOVE);
 	w->lanes = 1;
 	make_firsts(w, false);
+	w->lanes = w->y.len;
 	layers_fill(&w->y);
 	add_all(w);
-	while (rounds-- > 0)
-		mend_some(w, w->variants, WAYS_ALLOWED);
+	for (unsigned left = small ? ROUNDS : 1; left > 0; left--)
+		mend_some(w, w->variants, small ? WAYS_MOVE : WAYS_ALLOWED);
 }
 
 void
