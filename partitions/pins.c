@@ -14,7 +14,7 @@ struct pin {
 	uint64_t *guids;	/* owned, never NULL */
 	uint32_t len;		/* GUIDs */
 	uint32_t next;		/* another of the same hash; MAP_NONE */
-	bool used;		/* see selected.h */
+	bool used;		/* since pins_note() */
 };
 
 struct pins {
@@ -106,12 +106,25 @@ void
 pins_each(const struct pins *p, pins_fn fn, void *arg)
 {
 	for (uint32_t i = 0; i < p->len; i++)
-		fn(arg, p->list[i].key, p->list[i].guids, p->list[i].len, p->list[i].used);
+		fn(arg, p->list[i].key, p->list[i].guids, p->list[i].len);
 }
 
 void
-pins_unused(struct pins *p)
+pins_note(struct pins *p)
 {
 	for (uint32_t i = 0; i < p->len; i++)
 		p->list[i].used = false;
+}
+
+void
+pins_forget_others(struct pins *p)
+{
+	struct pins *kept = pins_new(), old = *p;
+
+	for (uint32_t i = 0; i < old.len; i++)
+		if (old.list[i].used)
+			pins_set(kept, old.list[i].key, old.list[i].guids, old.list[i].len);
+	*p = *kept;
+	*kept = old;
+	pins_free(kept);
 }

@@ -43,6 +43,7 @@ policy_unref(struct policy *p)
 	for (uint32_t i = 0; i < p->len; i++)
 		partition_unref(p->list[i]);
 	mem_free(p->list);
+	config_free(p->conf);
 	mem_free(p);
 }
 
@@ -141,8 +142,8 @@ is_applied(const struct policy_input *in, const char *name)
 }
 
 static int
-from_file(struct partition *p, const struct policy_input *in, struct entries *entries,
-	  struct error *e)
+from_file(struct policy *policy, struct partition *p, const struct policy_input *in,
+	  struct entries *entries, struct error *e)
 {
 	struct selecting s = {
 		.fabric = in->fabric, .groups = &in->conf->partitions, .owner = p->name,
@@ -163,6 +164,7 @@ from_file(struct partition *p, const struct policy_input *in, struct entries *en
 		rc = take_members(p, &again, entries, false, e);
 	if (!rc)
 		rc = selected_of(&again, p->conf->except, &p->except, e);
+	policy->names |= again.named;
 	p->others = again.others;
 	snprintf(p->first_other, sizeof(p->first_other), "%s", again.first);
 	return rc;
@@ -227,7 +229,7 @@ make(struct policy *policy, const struct policy_input *in, const char *name,
 
 	p->conf = conf;
 	if (conf)
-		rc = from_file(p, in, &entries, e);
+		rc = from_file(policy, p, in, &entries, e);
 	if (!rc)
 		rc = take_row(p, row, &entries, e);
 	entries_settle(&entries, p);
@@ -303,14 +305,21 @@ compare(const void *a, const void *b)
 	return (int)x->pkey - (int)y->pkey;
 }
 
-/* Nobody says anything of the default partition: all ports are limited members. */
+/* Nobody says anything of the default partition: all ports are limited members, or full ones where
+ * the file says nothing of any partition. */
 static void
 add_default(struct policy *policy)
 {
-	struct partition *p = add(policy, "default");
+	struct partition *p;
+	bool silent = true;
 
+	for (uint32_t i = 0; i < policy->len; i++)
+		silent &= !policy->list[i]->conf;
+	p = add(policy, "default");
 	p->pkey = PKEY_DEFAULT;
 	p->members = mem_array(1, sizeof(*p->members));
+	for (unsigned k = 0; k < PART_SELF && silent; k++)
+		p->kind[k] = (struct part_kind){ .on = true, .membership = MEMBERSHIP_FULL };
 }
 
 bool
@@ -330,6 +339,7 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 	int rc;
 
 	policy->refs = 1;
+	policy->conf = config_ref(in->conf);
 	rc = make_all(policy, in, e);
 	if (!rc)
 		rc = number(policy, e);

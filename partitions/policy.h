@@ -19,7 +19,8 @@
  * Membership of a port: by its own GUID or an alias of it, else by its node's GUID, else as `self`,
  * else by its kind; among entries of one sort the last one counts. Who is in `except` is no member.
  * Of the default partition (0x7fff) every port is at least a limited member and the subnet manager
- * a full one, whatever is said, for without it nobody reaches the subnet manager.
+ * a full one, whatever is said, for without it nobody reaches the subnet manager. Where the file
+ * names no partition at all, every port is a full one.
  */
 enum part_origin {
 	PART_FILE = 1,
@@ -69,6 +70,8 @@ struct partition {
 
 struct policy {
 	uint32_t refs;		/* atomic */
+	const struct config *conf;	/* that it is of; reference held */
+	bool names;		/* some are selected by name */
 	uint32_t len;
 	struct partition **list;	/* by P_Key */
 };
@@ -82,7 +85,7 @@ struct part_row {
 };
 
 struct policy_input {
-	const struct config *conf;	/* lives as long as the policy */
+	const struct config *conf;	/* a reference is taken */
 	const char *subnet;		/* name: which entries of the file are for it */
 	const struct part_row *rows;	/* of commands */
 	uint32_t nrows;

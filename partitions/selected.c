@@ -189,6 +189,7 @@ add_name(struct set *t, const char *text, int number, const char *whole, struct 
 
 	if (!name)
 		return e ? e->code : ERR_FORMAT;
+	t->s->named = true;
 	if (t->s->names == NAMES_TRUSTED)
 		add_named(&one, name, number, false);
 	else

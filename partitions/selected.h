@@ -46,13 +46,15 @@ pins_get(const struct pins *p, const char *key, uint32_t *len);
 /* The GUIDs are copied. */
 void
 pins_set(struct pins *p, const char *key, const uint64_t *guids, uint32_t len);
-/* All of them, in no order; `used`: set by selected_of() since pins_unused() was called. */
-typedef void (*pins_fn)(void *arg, const char *key, const uint64_t *guids, uint32_t len,
-			bool used);
+/* All of them, in no order. */
+typedef void (*pins_fn)(void *arg, const char *key, const uint64_t *guids, uint32_t len);
 void
 pins_each(const struct pins *p, pins_fn fn, void *arg);
+/* Begin to note which are asked for or set; forget those that were not since. */
 void
-pins_unused(struct pins *p);
+pins_note(struct pins *p);
+void
+pins_forget_others(struct pins *p);
 
 /* How names are taken. */
 enum selected_names {
@@ -68,6 +70,7 @@ struct selecting {
 	const char *owner;			/* first word of keys of pins: "tenant-a" */
 	enum selected_names names;
 	struct pins *pins;			/* NULL only with NAMES_TRUSTED */
+	bool named;				/* out: there was a name among them */
 	uint32_t others;			/* out: ports that have a name and are not pinned */
 	char first[120];			/* out: one of them, for people; "" */
 };

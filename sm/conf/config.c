@@ -278,6 +278,7 @@ defaults(const struct doc *d)
 	struct config *c = region_alloc(d->keep, sizeof(*c));
 
 	c->region = d->keep;
+	c->refs = 1;
 	option_set_initial(schema_root, c, d);
 	c->subnets = region_array(d->keep, 1, sizeof(*c->subnets));
 	c->nsubnets = 1;
@@ -322,15 +323,12 @@ warn_if_readable(const struct config *c)
 }
 
 /* What can be said, but this version does not act on. To pass over a partition in silence would
- * open the fabric. */
+ * mislead. */
 static int
 refuse_unbuilt(const struct config *c, struct error *e)
 {
 	const struct config_qos *q = &c->qos;
 
-	if (c->partitions.len || c->partitions.ngroups)
-		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions: this version programs "
-				 "only the default partition", c->file);
 	if (q->nlevels || q->nrules || q->narbitration || q->congestion.enabled)
 		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos: this version programs no QoS: "
 				 "all traffic has one service level", c->file);
@@ -360,9 +358,18 @@ config_load(const char *path, struct error *e)
 	return c;
 }
 
-void
-config_free(struct config *c)
+const struct config *
+config_ref(const struct config *c)
 {
 	if (c)
+		__atomic_add_fetch(&((struct config *)(uintptr_t)c)->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
+void
+config_free(const struct config *c)
+{
+	if (c && !__atomic_sub_fetch(&((struct config *)(uintptr_t)c)->refs, 1,
+				     __ATOMIC_ACQ_REL))
 		region_free(c->region);
 }

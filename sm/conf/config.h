@@ -95,6 +95,7 @@ struct config_subnet {
 
 struct config {
 	struct region *region;		/* owns everything below */
+	uint32_t refs;			/* atomic */
 	const char *file;		/* path it came from, NULL for built-in defaults */
 	const char *state;		/* path of the state file, ":memory:" for none */
 	struct {
@@ -122,8 +123,12 @@ config_load(const char *path, struct error *e);
 /* The same from memory (`name` stands for the file in messages); for tests and fuzzing. */
 struct config *
 config_parse(const char *text, size_t len, const char *name, struct error *e);
+/* Workers hold on to one that a reload has replaced. */
+const struct config *
+config_ref(const struct config *c);	/* NULL is allowed */
+/* The end of one reference. */
 void
-config_free(struct config *c);		/* NULL is allowed */
+config_free(const struct config *c);	/* NULL is allowed */
 
 /* The smallest (earliest) stage among the options that differ; for each difference fn (may be
  * NULL) gets "subnets[0].lmc" and old and new value as text. Keys are shown as "(hidden)". Entries

@@ -29,7 +29,8 @@ between_over(struct subnet *s)
 	loop_timer_cancel(s->impatience);
 	subnet_set_stage(s, SUBNET_IDLE);
 	if (!loop_timer_pending(s->timer) || s->wanted != SWEEP_NONE || s->want_route ||
-	    s->push_incomplete || s->reroute.waiting || s->want_refresh)
+	    s->push_incomplete || s->reroute.waiting || s->want_refresh || s->parts.due ||
+	    s->parts.command.done)
 		subnet_go_on(s);
 	else
 		between_start(s);

@@ -17,12 +17,16 @@ core_src := \
 	sm/core/named.c \
 	sm/core/notice.c \
 	sm/core/office.c \
+	sm/core/part_change.c \
+	sm/core/part_store.c \
+	sm/core/partition.c \
 	sm/core/peers.c \
 	sm/core/planner.c \
 	sm/core/proof.c \
 	sm/core/push.c \
 	sm/core/push_end.c \
 	sm/core/push_lanes.c \
+	sm/core/push_pkeys.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \
@@ -41,4 +45,4 @@ core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd
 weftd_main := sm/core/main.c sm/core/simulate.c
-weftd_libs := ctl core sa qos routing port fabric store conf sim text wire base
+weftd_libs := ctl core sa qos partitions routing port fabric store conf sim text wire base

@@ -314,6 +314,7 @@ take_config(struct weftd *w, struct config *conf, struct named *named, enum conf
 {
 	for (unsigned i = 0; i < conf->nsubnets; i++) {
 		subnet_set_tables(w->subnets[i], named->tables[i]);
+		subnet_set_policy(w->subnets[i], conf);
 		subnet_configure(w->subnets[i], &conf->subnets[i], named->names, stage);
 		w->ctl_subnets[i].name = conf->subnets[i].name;
 	}
@@ -482,6 +483,7 @@ open_subnets(struct weftd *w, struct error *e)
 		if (!w->subnets[i])
 			return e->code;
 		subnet_set_tables(w->subnets[i], w->named->tables[i]);
+		subnet_set_policy(w->subnets[i], w->conf);
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .up = ctl_up, .plan = ctl_plan, .change = ctl_change,

@@ -207,6 +207,10 @@ run(void *arg)
 		return;
 	share_rows(j);
 	lanes_share(j);
+	if (j->parts) {
+		partition_job_run(j->parts);
+		j->plan->pkeys = plan_pkeys_ref(j->parts->pkeys);
+	}
 	count_changes(j);
 	mtree_close(j->plan->fabric, &j->trees);
 	j->shifts = j->shadow && lanes_shift(j);
@@ -303,6 +307,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	find_held(j, s, f);
 	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
 		j->given.stale = 0;
+	j->parts = dry_run ? NULL : partition_job_new(s, f);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));
@@ -327,6 +332,7 @@ planner_free_job(struct plan_job *j)
 	if (!j)
 		return;
 	plan_stages_free(j->stages);
+	partition_job_drop(j->s, j->parts, j->s != NULL);
 	fabric_unref(j->whole);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);

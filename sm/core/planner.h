@@ -29,6 +29,7 @@ struct plan_job {
 	uint32_t load_before;		/* worst load of a link by a shift, now */
 	uint32_t load_after;		/* and with the plan */
 	struct lane_tables **held;	/* by switch: SL to VL maps that it holds; NULL */
+	struct partition_job *parts;	/* P_Keys, compiled along; NULL: none */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
 	unsigned max_vls;		/* lanes for data that a link may run */

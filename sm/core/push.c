@@ -2,7 +2,8 @@
 /*
  * Programming: plan minus shadow, in a safe order.
  *
- * Steps, each ended by the last answer: our own port's LID; on a fabric that forwards already what
+ * Steps, each ended by the last answer: our own port's LID; P_Keys, if the plan has some
+ * (push_pkeys.c); on a fabric that forwards already what
  * the planner wants dropped first, while links that come are still down, for old entries may lead
  * into them; tables from service levels to lanes (push_lanes.c), if the plan has some, which all
  * that follows is proved with; the tables of new switches, and then the links between switches that
@@ -229,23 +230,6 @@ look_next(struct device *d, struct transact_request *r, unsigned *port)
 }
 
 static bool
-pkeys_next(const struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
-{
-	uint16_t keys[TABLES_KEYS];
-	int n = bits_pop(&d->pkey_set);
-
-	if (n < 0)
-		return false;
-	push_want_pkeys(s, &d->ports[n], keys);
-	r->method = MAD_SET;
-	r->attr_id = ATTR_P_KEY_TABLE;
-	r->cookie = (uint64_t)n;
-	pkeys_encode(keys, r->data);
-	*port = (unsigned)n;
-	return true;
-}
-
-static bool
 step_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
 {
 	*port = d == s->topo.own ? s->topo.own_port : 0;
@@ -258,6 +242,9 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return push_read_lanes_next(s, d, r);
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
+	case PUSH_PKEYS_SWITCHES:
+	case PUSH_PKEYS_HOSTS:
+		return push_pkeys_next(s, d, r, port);
 	case PUSH_LANES:
 		return push_lanes_next(s, d, r, port) || config_next(s, d, r, port);
 	case PUSH_NEW:
@@ -271,7 +258,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return push_table_next(s, d, r);
 	case PUSH_CONFIG:
 		return rows_next(s, d, r) ||
-		       pkeys_next(s, d, r, port) || config_next(s, d, r, port) ||
+		       push_pkeys_default_next(s, d, r, port) || config_next(s, d, r, port) ||
 		       reread_next(d, r, port);
 	case PUSH_ACTIVATE:
 		return activate_next(s, d, r, port) || reread_next(d, r, port);
@@ -502,6 +489,8 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		switch_info_set(s, d, res);
 		break;
 	case ATTR_P_KEY_TABLE:
+		if (push_pkeys_planned(s))
+			break;
 		p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
 		tables_saw_pkeys(&s->topo.tables, p, 0, res->data);
 		if (push_pkeys_differ(s, p))
@@ -528,6 +517,8 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		push_table_answer(s, d, res);
 	if (res->attr_id == ATTR_SL_TO_VL)
 		again = push_lanes_answer(s, d, res);
+	if (res->attr_id == ATTR_P_KEY_TABLE && push_pkeys_planned(s))
+		again = push_pkeys_answer(s, d, res);
 	if (res->error)
 		lost(s, d, res);
 	else if (res->mad_status && !again)
@@ -605,7 +596,7 @@ start_device(struct subnet *s, struct device *d)
 {
 	static const struct bits256 none;
 
-	d->config = d->activate = d->pkey_set = none;
+	d->config = d->activate = d->pkey_set = d->pkey_again = none;
 	d->push_switch_info = d->switch_info_sent = d->lanes_pending = false;
 	push_table_abandon(d);
 	if (d->silent || !d->complete || d->push_failed)
@@ -623,6 +614,11 @@ start_device(struct subnet *s, struct device *d)
 		if (d != s->topo.own)
 			return;
 		bits_set(&d->config, s->topo.own_port);
+		break;
+	case PUSH_PKEYS_SWITCHES:
+	case PUSH_PKEYS_HOSTS:
+		if (!push_pkeys_start(s, d))
+			return;
 		break;
 	case PUSH_LANES:
 		if (!push_lanes_start(s, d))
@@ -691,6 +687,12 @@ push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *))
 	return s->push.at >= t->len;
 }
 
+static enum push_step
+after_pkeys(const struct subnet *s)
+{
+	return s->push.live ? PUSH_DROP : PUSH_LANES;
+}
+
 /* Where nothing forwards yet tables and links may come together. */
 static enum push_step
 after_lanes(const struct subnet *s)
@@ -704,6 +706,8 @@ skip_stages(const struct subnet *s, enum push_step step)
 {
 	const struct plan_stages *st = s->push.stages;
 
+	if ((step == PUSH_PKEYS_SWITCHES || step == PUSH_PKEYS_HOSTS) && !push_pkeys_due(s))
+		step = after_pkeys(s);
 	if (step == PUSH_DROP && !(st && st->drops))
 		step = PUSH_LANES;
 	if (step == PUSH_LANES && !s->push.plan->sls)
@@ -796,7 +800,13 @@ push_idle(struct subnet *s)
 		subnet_push_done(s);
 		break;
 	case PUSH_OWN_PORT:
-		push_step_start(s, s->push.live ? PUSH_DROP : PUSH_LANES);
+		push_step_start(s, PUSH_PKEYS_SWITCHES);
+		break;
+	case PUSH_PKEYS_SWITCHES:
+		push_step_start(s, PUSH_PKEYS_HOSTS);
+		break;
+	case PUSH_PKEYS_HOSTS:
+		push_step_start(s, after_pkeys(s));
 		break;
 	case PUSH_LANES:
 		lanes_ended(s);

@@ -68,6 +68,36 @@ push_read_lanes_settled(struct subnet *s, struct device *d);
 bool
 push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r);
 
+/* push_pkeys.c: P_Key tables. */
+/* The plan of this push has some. */
+bool
+push_pkeys_planned(const struct subnet *s);
+/* Something is to be looked at: they are not known to be in. */
+bool
+push_pkeys_due(const struct subnet *s);
+/* Begin with the ports of a device that are of this step; false: none. */
+bool
+push_pkeys_start(struct subnet *s, struct device *d);
+bool
+push_pkeys_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port);
+/* An answer, read or set; true: it is no failure. */
+bool
+push_pkeys_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+/* The port is known to hold the table that is planned for it. */
+bool
+push_pkeys_held(const struct subnet *s, const struct live_port *p);
+/* The push has ended. */
+void
+push_pkeys_written(struct subnet *s);
+/* What an outer port of a switch enforces, into the PortInfo that it is to have. */
+void
+push_pkeys_enforce(const struct subnet *s, const struct live_port *p, struct portinfo *w);
+/* Where none is planned: the first block of a host, with the default key at index 0. */
+bool
+push_pkeys_default_next(const struct subnet *s, struct device *d, struct transact_request *r,
+			unsigned *port);
+bool
+push_pkeys_differ(const struct subnet *s, const struct live_port *p);
 /* The next slice of a walk over all devices, from push.at on; true: that was the last. */
 bool
 push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *));

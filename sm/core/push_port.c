@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a port should hold (IBA 14.2.5.6 PortInfo, 14.2.5.7 P_KeyTable): a pure function of
- * configuration, plan and what the port and its far end were read to be. push.c sends the
- * differences.
+ * What a port should hold (IBA 14.2.5.6 PortInfo): a pure function of configuration, plan and what
+ * the port and its far end were read to be. push.c sends the differences.
  *
  * A live link keeps its MTU and operational VLs while both ends agree on legal values, for to
  * change them would touch traffic, unless the plan takes more lanes than a link between switches
  * runs.
  */
-#include "sm/core/subnet_i.h"
+#include "sm/core/push_i.h"
 
 #include <string.h>
 #include "sm/core/lanes.h"
 
-#define PKEY_DEFAULT_FULL 0xffff
 #define FIELDS_ADDRESS (FIELD_PREFIX | FIELD_LID | FIELD_LMC | FIELD_SM_LID)
 
 /* Lanes 1, 2, 4, 8, 15 as a VL code (IBA table 146). */
@@ -126,6 +124,8 @@ diff_link(const struct portinfo *a, const struct portinfo *b)
 	       (a->op_vls != b->op_vls ? FIELD_OP_VLS : 0) |
 	       (a->hoq_life != b->hoq_life ? FIELD_HOQ_LIFE : 0) |
 	       (a->vl_stall_count != b->vl_stall_count ? FIELD_VL_STALL : 0) |
+	       (a->enforce_in != b->enforce_in || a->enforce_out != b->enforce_out ?
+		FIELD_ENFORCE : 0) |
 	       (a->local_phy_errors != b->local_phy_errors ? FIELD_PHY_ERRORS : 0) |
 	       (a->overrun_errors != b->overrun_errors ? FIELD_OVERRUN_ERRORS : 0);
 }
@@ -196,6 +196,8 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 			want->hoq_life = (uint8_t)(leaf ? c->leaf_hoq_life : c->hoq_life);
 			want->vl_stall_count = (uint8_t)(leaf ? c->leaf_vl_stall_count :
 							 c->vl_stall_count);
+			if (push_pkeys_planned(s))
+				push_pkeys_enforce(s, p, want);
 		}
 		if (p->info.state == PORT_INIT && push_port_counts(p))
 			want->state = PORT_ARMED;
@@ -231,37 +233,11 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p)
 	       map_get(&s->forgotten, p->guid) != MAP_NONE;
 }
 
-bool
-push_pkeys_differ(const struct subnet *s, const struct live_port *p)
-{
-	uint16_t keys[TABLES_KEYS];
-
-	return tables_pkeys(&s->topo.tables, p, 0, keys) == TABLES_HELD &&
-	       keys[0] != PKEY_DEFAULT_FULL;
-}
-
-void
-push_want_pkeys(const struct subnet *s, const struct live_port *p, uint16_t keys[TABLES_KEYS])
-{
-	tables_pkeys(&s->topo.tables, p, 0, keys);
-	for (unsigned i = 1; i < TABLES_KEYS; i++)
-		if (keys[i] == PKEY_DEFAULT_FULL)
-			keys[i] = 0;
-	/* A key that sat at index 0 is in use there; it moves to a free place, not away. */
-	for (unsigned i = 1; keys[0] && i < TABLES_KEYS; i++) {
-		if (keys[i])
-			continue;
-		keys[i] = keys[0];
-		keys[0] = 0;
-	}
-	keys[0] = PKEY_DEFAULT_FULL;
-}
-
 static const char *const field_names[FIELD_COUNT] = {
 	"M_Key", "M_KeyLeasePeriod", "M_KeyProtectBits", "GidPrefix", "LID", "MasterSMLID",
 	"MasterSMSL", "LMC", "SubnetTimeOut", "NeighborMTU", "OperationalVLs", "HOQLife",
 	"VLStallCount", "LocalPhyErrors", "OverrunErrors", "PortState", "LifeTimeValue",
-	"LinearFDBTop",
+	"LinearFDBTop", "PartitionEnforcement",
 };
 
 const char *

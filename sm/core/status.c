@@ -323,6 +323,7 @@ state_name(const struct subnet *s)
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
 	case SUBNET_GUIDS:
+	case SUBNET_PARTITIONS:
 	case SUBNET_PORTS:
 		break;
 	}

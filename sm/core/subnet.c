@@ -237,7 +237,7 @@ subnet_go_on(struct subnet *s)
 		loop_timer_set(s->retry, s->retry_at - loop_now(s->env.loop));
 	if (s->reroute.waiting)
 		reroute_begin(s);
-	if (s->stage == SUBNET_IDLE)
+	if (s->stage == SUBNET_IDLE && !partitions_start(s))
 		between_start(s);
 }
 
@@ -388,6 +388,7 @@ stand_by(struct subnet *s)
 	office_leave(s);
 	if (s->role == ROLE_MASTER)
 		peers_hand_over(s);
+	part_change_answer(s, ERR_REFUSED, "%s", s->why_not);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	subnet_command_failed(s, ERR_REFUSED, s->why_not);
@@ -491,6 +492,7 @@ lose_everything(struct subnet *s)
 	s->stage = SUBNET_WAITING;
 	reader_stage(s);
 	planner_drop(s);
+	partitions_cancel(s);
 	multicast_drop(s);
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;
@@ -570,6 +572,7 @@ on_port(void *arg, bool up, const char *why)
 		lose_everything(s);
 	s->issm = s->own_port_down = false;
 	subnet_command_failed(s, ERR_CLOSED, why);
+	part_change_answer(s, ERR_CLOSED, "%s", why);
 	set_role(s, ROLE_WAITING, "");
 	subnet_set_stage(s, SUBNET_WAITING);
 }
@@ -596,6 +599,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->sa = admin_new(s);
 	multicast_init(s);
 	guids_init(s);
+	partitions_init(s);
 	trap_init(s);
 	peers_init(s);
 	babble_init(s);
@@ -625,6 +629,7 @@ subnet_free(struct subnet *s)
 	if (!s)
 		return;
 	reroute_answer(s, ERR_CLOSED, "the daemon ends");
+	part_change_answer(s, ERR_CLOSED, "the daemon ends");
 	planner_drop(s);
 	if (s->proof.timer)
 		proof_drop(s);
@@ -649,6 +654,7 @@ subnet_free(struct subnet *s)
 	plan_unref(s->plan);
 	multicast_free(s);
 	guids_free(s);
+	partitions_free(s);
 	trap_free(s);
 	peers_free(s);
 	babble_free(s);
@@ -689,8 +695,12 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	s->env.names = names;
 	if (stage <= STAGE_PUSH)
 		push_forget_stubborn(s);
+	if (stage <= STAGE_PARTITIONS)
+		s->parts.rebuild = true;
 	if (stage <= STAGE_DISCOVER) {
 		subnet_want_sweep(s, SWEEP_HEAVY);
+	} else if (stage == STAGE_PARTITIONS) {
+		partitions_changed(s);
 	} else if (stage <= STAGE_PUSH) {
 		s->want_route = true;
 		arm(s);

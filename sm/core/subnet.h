@@ -2,6 +2,7 @@
 #ifndef CORE_SUBNET_H
 #define CORE_SUBNET_H
 
+#include "partitions/change.h"
 #include "sm/conf/config.h"
 #include "sm/fabric/change.h"
 #include "sm/fabric/event.h"
@@ -56,6 +57,9 @@ subnet_set_tables(struct subnet *s, struct lfts *tables);
 void
 subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,
 		 enum config_stage stage);
+/* What is said of partitions, for the next subnet_configure(), or the first sweep. */
+void
+subnet_set_policy(struct subnet *s, const struct config *conf);
 /* A heavy sweep now (SIGHUP). */
 void
 subnet_sweep(struct subnet *s);
@@ -64,6 +68,10 @@ subnet_sweep(struct subnet *s);
 int
 subnet_change(struct subnet *s, const struct change *c, change_done_fn done, void *arg,
 	      struct error *e);
+/* Change partitions; see ctl.h. done() comes once, unless an error is returned. */
+int
+subnet_partition(struct subnet *s, const struct partition_change *c, partition_done_fn done,
+		 void *arg, struct error *e);
 /* Takes a look at each device, for warnings: subnet_is_up() is its `up` alone. */
 void
 subnet_status(struct subnet *s, struct subnet_status *st);

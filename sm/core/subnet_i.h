@@ -5,6 +5,7 @@
 #include "qos/compose.h"
 #include "sm/base/map.h"
 #include "sm/core/multicast.h"
+#include "sm/core/partition_i.h"
 #include "sm/core/subnet.h"
 #include "sm/core/topo.h"
 #include "sm/fabric/change.h"
@@ -28,6 +29,7 @@ enum subnet_stage {
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
 	SUBNET_PORTS,		/* babble.c disables or enables ports */
+	SUBNET_PARTITIONS,	/* a worker compiles P_Keys */
 };
 
 enum subnet_role {
@@ -110,8 +112,9 @@ enum push_field {
 	FIELD_STATE = 1 << 15,
 	FIELD_LIFE_TIME = 1 << 16,	/* SwitchInfo, kept at port 0 */
 	FIELD_FDB_TOP = 1 << 17,	/* SwitchInfo, kept at port 0 */
+	FIELD_ENFORCE = 1 << 18,	/* of partitions, both ways */
 };
-#define FIELD_COUNT 18
+#define FIELD_COUNT 19
 /* Without these a port does not forward as planned. */
 #define FIELDS_FORWARDING \
 	(FIELD_LID | FIELD_LMC | FIELD_MTU | FIELD_OP_VLS | FIELD_STATE | FIELD_FDB_TOP)
@@ -120,6 +123,8 @@ enum push_step {
 	PUSH_READ_TABLES,	/* learn what switches of a live fabric hold, before routing */
 	PUSH_READ_LANES,	/* the same of SL to VL maps, where a plan has some */
 	PUSH_OWN_PORT,		/* our own LID first */
+	PUSH_PKEYS_SWITCHES,	/* P_Keys: ports of switches that lead to hosts, */
+	PUSH_PKEYS_HOSTS,	/* and end ports */
 	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
 	PUSH_LANES,		/* SL to VL maps, before anything that is proved with them */
 	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
@@ -169,6 +174,7 @@ struct push {
 	monotime started;
 	uint32_t blocks;		/* LFT blocks written */
 	uint32_t entries;		/* LFT entries that changed, against what was known */
+	uint32_t pkey_blocks;		/* P_Key blocks written */
 	uint32_t sets;			/* Sets sent */
 	uint32_t failed_tables;		/* LFT or LinearFDBTop Sets refused or lost */
 	uint32_t failed_ports;		/* ports that do not forward as planned */
@@ -373,6 +379,7 @@ struct subnet {
 	struct proof proof;		/* of the published plan */
 	struct multicast multicast;	/* trees of multicast groups */
 	struct guids guids;		/* alias GUIDs of ports */
+	struct partitions parts;	/* P_Keys of ports */
 	struct traps traps;		/* who sends them */
 	struct babble babble;		/* who sends too many */
 	struct reader reader;		/* tables read in the background */
@@ -673,11 +680,6 @@ push_port_wants_reregister(const struct subnet *s, const struct live_port *p);
 /* Whether the port takes part: it is up and its far end can be programmed too. */
 bool
 push_port_counts(const struct live_port *p);
-/* The first P_Key block to write: the default partition at index 0, the rest as it was. */
-void
-push_want_pkeys(const struct subnet *s, const struct live_port *p, uint16_t keys[TABLES_KEYS]);
-bool
-push_pkeys_differ(const struct subnet *s, const struct live_port *p);
 /* Forget refusals: after a change of configuration. */
 void
 push_forget_stubborn(struct subnet *s);

@@ -7,16 +7,18 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "sm/core/subnet_i.h"
+#include "sm/core/push_i.h"
 
 static void
-publish(struct subnet *s, const struct plan_job *job)
+publish(struct subnet *s, struct plan_job *job)
 {
 	struct plan *plan = job->plan;
 
 	proof_published(s, !job->fresh && job->previous && job->previous->proof && plan->proof);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
+	partition_job_adopt(s, job->parts);
+	job->parts = NULL;
 	s->lanes_looked = false;
 	office_gave(s, &job->given);
 	s->published_wall = loop_wall(s->env.loop);
@@ -234,8 +236,10 @@ subnet_push_done(struct subnet *s)
 	s->first_master_sweep = false;
 	office_remember(s);
 	push_verdict(s);
+	push_pkeys_written(s);
 	admin_settled(s);
 	subnet_finish_sweep(s, true);
+	partitions_pushed(s);
 	tell_mads(s);
 	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
 		tell_up(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/fabric/pkeys.h"
 
+#include <string.h>
 #include "sm/base/mem.h"
 
 struct plan_pkeys *
@@ -21,6 +22,16 @@ plan_pkeys_unref(struct plan_pkeys *p)
 	mem_free(p->tables);
 	mem_free(p->keys);
 	mem_free(p);
+}
+
+bool
+plan_pkeys_equal(const struct plan_pkeys *a, const struct plan_pkeys *b)
+{
+	return a->nports == b->nports && a->ntables == b->ntables && a->nkeys == b->nkeys &&
+	       !memcmp(a->table, b->table, a->nports * sizeof(*a->table)) &&
+	       !memcmp(a->enforce, b->enforce, a->nports) &&
+	       (!a->ntables || !memcmp(a->tables, b->tables, a->ntables * sizeof(*a->tables))) &&
+	       (!a->nkeys || !memcmp(a->keys, b->keys, a->nkeys * sizeof(*a->keys)));
 }
 
 uint16_t

@@ -43,6 +43,10 @@ plan_pkeys_ref(struct plan_pkeys *p);	/* NULL is allowed */
 void
 plan_pkeys_unref(struct plan_pkeys *p);	/* NULL is allowed */
 
+/* The same tables and enforcement by port. */
+bool
+plan_pkeys_equal(const struct plan_pkeys *a, const struct plan_pkeys *b);
+
 /* The key at a place of a port's table: 0 behind its end, or where it has none. */
 static inline uint16_t
 plan_pkeys_at(const struct plan_pkeys *p, uint32_t port, uint32_t index)

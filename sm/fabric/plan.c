@@ -250,6 +250,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	plan->lids = plan_lids_ref(p->lids);
 	plan->lanes = plan_lanes_ref(p->lanes);
 	plan->sls = plan_sls_ref(p->sls);
+	plan->pkeys = plan_pkeys_ref(p->pkeys);
 	plan->roots = plan_roots_ref(p->roots);
 	if (p->ranks) {
 		plan->ranks = mem_array(f->nswitches, 1);
@@ -264,6 +265,16 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	plan->proof = plan_proof_ref(p->proof);
 	plan->route_us = p->route_us;
 	plan->check_us = p->check_us;
+	return plan;
+}
+
+struct plan *
+plan_with_pkeys(const struct plan *p, struct plan_pkeys *pkeys)
+{
+	struct plan *plan = plan_on_fabric(p, p->fabric);
+
+	plan_pkeys_unref(plan->pkeys);
+	plan->pkeys = plan_pkeys_ref(pkeys);
 	return plan;
 }
 
@@ -288,6 +299,7 @@ plan_unref(const struct plan *p)
 	plan_lids_unref(plan->lids);
 	plan_lanes_unref(plan->lanes);
 	plan_sls_unref(plan->sls);
+	plan_pkeys_unref(plan->pkeys);
 	mem_free(plan->rows);
 	mem_free(plan->fixed);
 	mem_free(plan->ranks);

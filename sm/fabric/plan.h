@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/fabric/fabric.h"
+#include "sm/fabric/pkeys.h"
 #include "sm/fabric/plan_row.h"
 #include "sm/fabric/sls.h"
 
@@ -110,6 +111,8 @@ struct plan {
 	bool *fixed;			/* by switch index: silent, the row is what it holds */
 	struct plan_lanes *lanes;	/* NULL: one class, one lane; where there are `sls`, as
 					 * they have it */
+	struct plan_pkeys *pkeys;	/* P_Key tables of ports; NULL: what they have stays, with
+					 * the default key at index 0 */
 	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */
@@ -167,6 +170,9 @@ plan_new(const struct fabric *f);
  * changed), sharing all sections; NULL if the snapshots do not have the same shape. */
 struct plan *
 plan_on_fabric(const struct plan *p, const struct fabric *f);
+/* The same plan with other P_Key tables, of which a reference is taken. */
+struct plan *
+plan_with_pkeys(const struct plan *p, struct plan_pkeys *pkeys);
 struct plan *
 plan_ref(const struct plan *p);
 void

@@ -71,6 +71,16 @@ entry_of(struct sa_aliases *a, uint64_t port, unsigned index)
 
 /* ---- Finding ---- */
 
+void
+sa_aliases_each(const struct sa_aliases *a, void (*fn)(void *arg, uint64_t alias, uint64_t port),
+		void *arg)
+{
+	for (uint32_t i = 0; i < a->len; i++)
+		for (unsigned j = 0; j < a->tables[i].len; j++)
+			if (a->tables[i].entries[j].alias)
+				fn(arg, a->tables[i].entries[j].alias, a->tables[i].port);
+}
+
 uint64_t
 sa_aliases_port(const struct sa_aliases *a, uint64_t alias)
 {

@@ -25,6 +25,10 @@ sa_aliases_load(struct sa_aliases *a, const char *name, const char *value);
 /* The GUID of the port that this is an alias of; 0: it is none. */
 uint64_t
 sa_aliases_port(const struct sa_aliases *a, uint64_t alias);
+/* Each alias and the GUID of its port, in no order. */
+void
+sa_aliases_each(const struct sa_aliases *a, void (*fn)(void *arg, uint64_t alias, uint64_t port),
+		void *arg);
 /* 0: none there. */
 uint64_t
 sa_aliases_at(const struct sa_aliases *a, uint64_t port, unsigned index);

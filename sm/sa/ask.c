@@ -112,13 +112,28 @@ sa_port_by_guid(const struct sa_ask *a, uint64_t guid)
 
 #define KEYS 32		/* of a block */
 
-/* A block of the port's table; false behind its end. A table that is not known, or has nothing, is
- * that of a full member of the default partition. */
+/* A block of the table that is planned for the port; false behind its end. */
+static bool
+planned_pkeys(const struct plan_pkeys *p, uint32_t port, unsigned block, uint16_t keys[KEYS])
+{
+	uint32_t t = p->table[port];
+
+	if (t == PKEYS_NONE || block * KEYS >= p->tables[t].len)
+		return false;
+	for (unsigned i = 0; i < KEYS; i++)
+		keys[i] = plan_pkeys_at(p, port, block * KEYS + i);
+	return true;
+}
+
+/* A block of the port's table; false behind its end. Where none is planned and it is not known, or
+ * has nothing, it is that of a full member of the default partition. */
 static bool
 read_pkeys(const struct sa_ask *a, uint32_t port, unsigned block, uint16_t keys[KEYS])
 {
 	if (block >= SA_PKEY_BLOCKS)
 		return false;
+	if (a->plan->pkeys)
+		return planned_pkeys(a->plan->pkeys, port, block, keys);
 	if (a->env->pkey_block && a->env->pkey_block(a->env->arg, sa_node_of(a, port)->guid,
 						     a->f->ports[port].number, block,
 						     keys) == SA_HELD)
@@ -164,8 +179,10 @@ first_pkey(const struct sa_ask *a, uint32_t port)
 
 	if (!of)
 		return 0;
-	if (!of[port] && a->env->pkey_block(a->env->arg, sa_node_of(a, port)->guid,
-					    a->f->ports[port].number, 0, keys) == SA_HELD)
+	if (!of[port] && a->plan->pkeys)
+		of[port] = plan_pkeys_at(a->plan->pkeys, port, 0);
+	else if (!of[port] && a->env->pkey_block(a->env->arg, sa_node_of(a, port)->guid,
+						 a->f->ports[port].number, 0, keys) == SA_HELD)
 		of[port] = keys[0];
 	return of[port] & SA_PKEY_FULL && of[port] & SA_PKEY_NUMBER ? of[port] : 0;
 }

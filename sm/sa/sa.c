@@ -547,6 +547,12 @@ sa_base_guid(const struct sa *sa, uint64_t guid)
 	return port ? port : guid;
 }
 
+void
+sa_each_alias(const struct sa *sa, void (*fn)(void *arg, uint64_t alias, uint64_t port), void *arg)
+{
+	sa_aliases_each(sa->kept.aliases, fn, arg);
+}
+
 bool
 sa_guids(const struct sa *sa, uint64_t port_guid, unsigned block, uint64_t guids[8])
 {

@@ -176,6 +176,9 @@ sa_subscription_row(const struct sa *sa, uint64_t from, struct subscription_row 
 /* The GUID of the port that this is an alias of, or else the GUID itself. */
 uint64_t
 sa_base_guid(const struct sa *sa, uint64_t guid);
+/* Each alias GUID and the GUID of its port, in no order. */
+void
+sa_each_alias(const struct sa *sa, void (*fn)(void *arg, uint64_t alias, uint64_t port), void *arg);
 /* The alias GUIDs that the port is to hold in this block of its GUIDInfo; the first GUID of the
  * first block is 0. False: none were ever set there, or the device is known to have let go of them
  * all. */

@@ -20,6 +20,7 @@ store_table_name(enum store_table table)
 		[STORE_EVENTS] = "events",
 		[STORE_CLIENTS] = "clients",
 		[STORE_GROUPS] = "groups",
+		[STORE_PARTITIONS] = "partitions",
 	};
 
 	return names[table];

@@ -28,6 +28,8 @@ enum store_table {
 	STORE_CLIENTS,		/* "SUBNET KIND HEX" -> what a client left with the subnet
 				 * administrator; see sm/sa/kept.h */
 	STORE_GROUPS,		/* multicast groups and members: see sm/sa/group.c */
+	STORE_PARTITIONS,	/* what commands and names say of partitions: see
+				 * sm/core/part_store.c */
 	STORE_TABLES,		/* number of tables */
 };
 

@@ -29,7 +29,7 @@
 #include "sm/base/log.h"
 #include "sm/store/store_impl.h"
 
-#define SCHEMA 1			/* raised with each change that an older daemon misreads */
+#define SCHEMA 2			/* raised with each change that an older daemon misreads */
 #define APPLICATION_ID 0x57656674	/* "Weft" */
 #define BUSY_MS 5000			/* patience with a shell that reads or writes the file */
 #define SYNC_DELAY_MS 100

@@ -1,5 +1,5 @@
 # The bed of the scenario tests is a library, first among those that each of them links.
-core_bed_libs := core_bed core sa qos routing port fabric store conf sim text wire base
+core_bed_libs := core_bed core sa qos partitions routing port fabric store conf sim text wire base
 $(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^

@@ -107,10 +107,6 @@ static void
 test_unbuilt(void **state)
 {
 	static const char *const texts[][2] = {
-		{ "partitions: [{name: a}]\n",
-		  "partitions: this version programs only the default partition" },
-		{ "groups: [{name: a, nodes: b}]\n",
-		  "partitions: this version programs only the default partition" },
 		{ "qos: {levels: [{name: a}]}\n",
 		  "qos: this version programs no QoS: all traffic has one service level" },
 		{ "qos: {congestion: {enabled: yes}}\n",

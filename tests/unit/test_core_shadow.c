@@ -141,12 +141,12 @@ flap_then_reset(void **state)
 
 	(void)state;
 	bed_free(b);
-	for (unsigned n = 0; n < 400; n++) {
+	for (unsigned n = 0; n < 800; n++) {
 		struct fault f = { .at = n, .strike = reset, .a = first + 1 + n % 2 };
 
 		if (!at_request("mesh 3 2 1 2", "a reset after a flap", f, sweep_and_flap))
 			break;
-		assert_true(n < 399);
+		assert_true(n < 799);
 	}
 }
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PARTITIONS_CHANGE_H
+#define PARTITIONS_CHANGE_H
+
+#include "partitions/policy.h"
+
+/* What an administrator asks of partitions while the daemon runs, and what it did or would do:
+ * between the commands and the core. */
+enum partition_change_kind {
+	PARTITION_ADD,		/* a new partition, with members perhaps */
+	PARTITION_REMOVE,	/* what commands said of one */
+	PARTITION_MEMBER_ADD,	/* or set their membership */
+	PARTITION_MEMBER_REMOVE,
+	PARTITION_APPLY,	/* names are taken as they are now */
+};
+
+struct partition_change {
+	enum partition_change_kind kind;
+	bool dry_run;			/* nothing is changed */
+	bool idempotent;		/* what is so already, or not there, is no error */
+	const char *name;		/* of the partition; PARTITION_APPLY: "" for all */
+	uint16_t pkey;			/* PARTITION_ADD: number; 0: the least that is free */
+	const struct part_member *members;
+	uint32_t nmembers;
+};
+
+/* A port whose access changes. */
+struct partition_access {
+	uint64_t guid;		/* of the port */
+	uint16_t pkey;		/* number */
+	uint8_t before;		/* bits: 1 limited, 2 full */
+	uint8_t after;
+};
+
+#define PARTITION_ACCESSES 1000u	/* that are listed */
+struct partition_report {
+	struct partition_access *list;	/* owned by the core until done() returns */
+	uint32_t len;			/* listed */
+	uint32_t gain;			/* ports that gain access to a partition, */
+	uint32_t lose;			/* lose it, or have another membership */
+	uint32_t pending;		/* GUIDs of members that nobody has */
+	uint32_t blocks;		/* P_Key blocks written */
+};
+
+/* 0 or an error code, one sentence, and (NULL on an error) the report. */
+typedef void (*partition_done_fn)(void *arg, int error, const char *text,
+				  const struct partition_report *report);
+
+#endif

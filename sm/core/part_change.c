@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Partitions changed by commands (`weft partition ...`), one command at a time: checked against
+ * what is in force, compiled on the worker, refused if a port that had room has none any more, put
+ * to the store and pushed. The answer comes when both are done. A rehearsal ends when it is
+ * compiled.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/base/text.h"
+
+/* ---- The answer ---- */
+
+static void
+change_free(struct subnet *s)
+{
+	struct partition_change *c = s->parts.command.c;
+
+	if (c) {
+		mem_free((char *)(uintptr_t)c->name);
+		mem_free((struct part_member *)(uintptr_t)c->members);
+	}
+	mem_free(c);
+	mem_free(s->parts.command.report.list);
+	part_rows_free(&s->parts.command.rows);
+}
+
+void
+part_change_answer(struct subnet *s, int err, const char *fmt, ...)
+{
+	partition_done_fn fn = s->parts.command.done;
+	void *arg = s->parts.command.arg;
+	struct partition_report report = s->parts.command.report;
+	char text[1600];
+	va_list ap;
+
+	if (!fn)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	s->parts.command.report.list = NULL;
+	change_free(s);
+	memset(&s->parts.command, 0, sizeof(s->parts.command));
+	fn(arg, err, text, err ? NULL : &report);
+	mem_free(report.list);
+}
+
+/* ---- What is asked ---- */
+
+static const struct partition *
+in_force(const struct subnet *s, const char *name)
+{
+	return s->parts.policy ? policy_by_name(s->parts.policy, name) : NULL;
+}
+
+static int
+no_partition(const struct subnet *s, const char *name, struct error *e)
+{
+	return error_set(e, ERR_NOT_FOUND, "subnet %s has no partition \"%s\": weft show "
+			 "partitions lists those that it has", s->conf->name, name);
+}
+
+/* The least number that is free; 0: none. */
+static uint16_t
+free_pkey(const struct subnet *s, const struct part_rows *rows)
+{
+	for (unsigned n = 1; n < PKEY_DEFAULT; n++) {
+		bool taken = s->parts.policy && policy_by_pkey(s->parts.policy, (uint16_t)n);
+
+		for (uint32_t i = 0; i < rows->len && !taken; i++)
+			taken = rows->list[i].pkey == n;
+		if (!taken)
+			return (uint16_t)n;
+	}
+	return 0;
+}
+
+static int
+name_problem(const char *name, struct error *e)
+{
+	if (*name && strlen(name) <= PART_NAME_MAX && !strpbrk(name, "/:\"\\"))
+		return 0;
+	return error_set(e, ERR_INVALID, "a partition's name has 1 to %u characters, and none of "
+			 "/ : \" \\", PART_NAME_MAX);
+}
+
+static int
+add_partition(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
+	      struct error *e)
+{
+	const struct partition *p = in_force(s, c->name), *other;
+	uint16_t pkey = c->pkey;
+
+	if (name_problem(c->name, e))
+		return e->code;
+	if (p && c->idempotent && (!pkey || p->pkey == pkey))
+		return 0;
+	if (p || part_rows_find(rows, c->name))
+		return error_set(e, ERR_EXISTS, "subnet %s has a partition %s already, with the "
+				 "P_Key 0x%04x", s->conf->name, c->name, p ? p->pkey : 0);
+	other = pkey && s->parts.policy ? policy_by_pkey(s->parts.policy, pkey) : NULL;
+	if (other && pkey != PKEY_DEFAULT)
+		return error_set(e, ERR_EXISTS, "the P_Key 0x%04x is that of partition %s", pkey,
+				 other->name);
+	if (!pkey)
+		pkey = free_pkey(s, rows);
+	if (!pkey)
+		return error_set(e, ERR_FULL, "no P_Key is left");
+	part_rows_add(rows, c->name, pkey);
+	return 0;
+}
+
+static int
+remove_partition(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
+		 struct error *e)
+{
+	const struct partition *p = in_force(s, c->name);
+	bool row = part_rows_find(rows, c->name) != NULL;
+
+	if (!row && !p)
+		return c->idempotent ? 0 : no_partition(s, c->name, e);
+	if (!row)
+		return error_set(e, ERR_REFUSED, "partition %s is in the configuration and no "
+				 "command has changed it: take it out there, and reload", c->name);
+	part_rows_remove(rows, c->name);
+	return 0;
+}
+
+/* What the file says stays. */
+static int
+file_says(const struct partition *p, const struct part_member *m, bool remove, struct error *e)
+{
+	const struct part_member *is = p ? partition_member(p, m->guid) : NULL;
+	char guid[GUID_TEXT_SIZE];
+
+	if (!is || is->origin != PART_FILE ||
+	    (!remove && is->membership == m->membership && is->index0 == m->index0))
+		return 0;
+	return error_set(e, ERR_REFUSED, "%s is a member of %s by the configuration: change it "
+			 "there, and reload", guid_text(guid, m->guid), p->name);
+}
+
+static int
+change_members(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
+	       struct error *e)
+{
+	const struct partition *p = in_force(s, c->name);
+	bool remove = c->kind == PARTITION_MEMBER_REMOVE;
+	struct part_row *row = part_rows_find(rows, c->name);
+	char guid[GUID_TEXT_SIZE];
+
+	if (!p && !row)
+		return no_partition(s, c->name, e);
+	for (uint32_t i = 0; i < c->nmembers; i++) {
+		const struct part_member *m = &c->members[i];
+
+		if (file_says(p, m, remove, e))
+			return e->code;
+		if (!row && !remove)
+			row = part_rows_add(rows, c->name, p->conf ? 0 : p->pkey);
+		if (!remove)
+			part_row_set(row, m);
+		else if (!(row && part_row_unset(row, m->guid)) && !c->idempotent)
+			return error_set(e, ERR_NOT_FOUND, "%s is no member of %s by a command",
+					 guid_text(guid, m->guid), c->name);
+	}
+	return 0;
+}
+
+static int
+prepare(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
+	struct error *e)
+{
+	int rc = 0;
+
+	switch (c->kind) {
+	case PARTITION_ADD:
+		rc = add_partition(s, c, rows, e);
+		if (!rc && c->nmembers)
+			rc = change_members(s, c, rows, e);
+		break;
+	case PARTITION_REMOVE:
+		rc = remove_partition(s, c, rows, e);
+		break;
+	case PARTITION_MEMBER_ADD:
+	case PARTITION_MEMBER_REMOVE:
+		rc = change_members(s, c, rows, e);
+		break;
+	case PARTITION_APPLY:
+		if (*c->name && !in_force(s, c->name))
+			rc = no_partition(s, c->name, e);
+		break;
+	}
+	return rc;
+}
+
+static struct partition_change *
+copy_change(const struct partition_change *c)
+{
+	struct partition_change *copy = mem_zalloc(sizeof(*copy));
+	struct part_member *m = mem_array(c->nmembers + 1u, sizeof(*m));
+
+	*copy = *c;
+	copy->name = mem_strdup(c->name);
+	if (c->nmembers)
+		memcpy(m, c->members, c->nmembers * sizeof(*m));
+	copy->members = m;
+	return copy;
+}
+
+int
+subnet_partition(struct subnet *s, const struct partition_change *c, partition_done_fn done,
+		 void *arg, struct error *e)
+{
+	struct part_rows rows;
+	int rc;
+
+	if (s->role != ROLE_MASTER || !s->plan)
+		return error_set(e, ERR_REFUSED, "partitions of subnet %s cannot be changed now: "
+				 "%s", s->conf->name, s->why_not);
+	if (s->parts.command.done)
+		return error_set(e, ERR_BUSY, "partitions of subnet %s are being changed by "
+				 "another command: try again when it has ended", s->conf->name);
+	if (s->parts.refused[0])
+		return error_set(e, ERR_REFUSED, "first the configuration must be one that can be "
+				 "taken on: %s", s->parts.refused);
+	part_rows_copy(&rows, &s->parts.rows);
+	rc = prepare(s, c, &rows, e);
+	if (rc) {
+		part_rows_free(&rows);
+		return rc;
+	}
+	s->parts.command.done = done;
+	s->parts.command.arg = arg;
+	s->parts.command.c = copy_change(c);
+	s->parts.command.rows = rows;
+	if (s->stage == SUBNET_IDLE)
+		partitions_start(s);
+	else
+		between_hurry(s);
+	return 0;
+}
+
+/* ---- On its way ---- */
+
+void
+part_change_begin(struct subnet *s, struct partition_job *j)
+{
+	part_rows_free(&j->rows);
+	part_rows_copy(&j->rows, &s->parts.command.rows);
+	if (s->parts.command.c->kind == PARTITION_APPLY) {
+		mem_free(j->apply);
+		j->apply = mem_strdup(s->parts.command.c->name);
+	}
+	j->rebuild = j->change = true;
+	s->parts.command.running = true;
+}
+
+/* Bits of the memberships that a port has. */
+static unsigned
+access_bits(const struct plan_pkeys *p, uint32_t port, uint16_t number)
+{
+	uint32_t t = p ? p->table[port] : PKEYS_NONE;
+	unsigned bits = p || number != PKEY_DEFAULT ? 0 : 2;
+
+	for (uint32_t i = 0; t != PKEYS_NONE && i < p->tables[t].len; i++) {
+		uint16_t key = p->keys[p->tables[t].first + i];
+
+		if ((key & PKEY_NUMBER) == number && number)
+			bits |= key & PKEY_FULL ? 2 : 1;
+	}
+	return bits;
+}
+
+static void
+note_access(struct partition_report *r, const struct fabric *f, uint32_t port, uint16_t number,
+	    unsigned before, unsigned after)
+{
+	if (before == after)
+		return;
+	r->gain += !before;
+	r->lose += before != 0;
+	if (r->len == PARTITION_ACCESSES)
+		return;
+	if (!r->list)
+		r->list = mem_array(PARTITION_ACCESSES, sizeof(*r->list));
+	r->list[r->len++] = (struct partition_access){
+		.guid = f->ports[port].guid, .pkey = number, .before = (uint8_t)before,
+		.after = (uint8_t)after };
+}
+
+/* Of each number in either table, at its first place, and once. */
+static void
+compare_port(struct partition_report *r, const struct partition_job *j, uint32_t port)
+{
+	const struct plan_pkeys *sides[2] = { j->before, j->pkeys };
+
+	for (unsigned side = 0; side < 2; side++) {
+		const struct plan_pkeys *p = sides[side];
+		uint32_t t = p ? p->table[port] : PKEYS_NONE;
+
+		for (uint32_t i = 0; t != PKEYS_NONE && i < p->tables[t].len; i++) {
+			uint16_t key = p->keys[p->tables[t].first + i];
+			uint16_t number = key & PKEY_NUMBER;
+			unsigned before = access_bits(j->before, port, number);
+
+			/* That of both bits is met twice, and what both sides have as well. */
+			if (!number || (side && before) ||
+			    (!(key & PKEY_FULL) && access_bits(p, port, number) == 3))
+				continue;
+			note_access(r, j->fabric, port, number, before,
+				    access_bits(j->pkeys, port, number));
+		}
+	}
+}
+
+static void
+compare(struct partition_report *r, const struct partition_job *j)
+{
+	r->pending = j->report.pending;
+	for (uint32_t port = 0; j->before != j->pkeys && port < j->fabric->nports; port++)
+		if (selected_kind_of(j->fabric, port))
+			compare_port(r, j, port);
+}
+
+static void
+saved(void *subnet, int error, const char *why)
+{
+	struct subnet *s = subnet;
+
+	(void)why;
+	if (!s->parts.command.done || s->parts.command.saved)
+		return;
+	s->parts.command.saved = true;
+	s->parts.command.error = error;
+	if (s->parts.command.pushed)
+		part_change_pushed(s);
+}
+
+bool
+part_change_made(struct subnet *s, struct partition_job *j)
+{
+	char text[300];
+
+	if (j->error) {
+		part_change_answer(s, j->why.code, "%s", j->why.text);
+		return false;
+	}
+	if (j->report.overflows > s->parts.report.overflows) {
+		part_change_answer(s, ERR_FULL, "nothing was changed: %s",
+				   pkeys_overflow_text(&j->report.overflow[0], j->fabric, text,
+						       sizeof(text)));
+		return false;
+	}
+	compare(&s->parts.command.report, j);
+	if (s->parts.command.c->dry_run) {
+		part_change_answer(s, 0, "nothing was changed");
+		return false;
+	}
+	part_store_rows(s, &s->parts.rows, &j->rows);
+	part_rows_free(&s->parts.rows);
+	s->parts.rows = j->rows;
+	j->rows = (struct part_rows){ 0 };
+	store_commit(s->env.store, saved, s);
+	return true;
+}
+
+void
+part_change_pushed(struct subnet *s)
+{
+	if (!s->parts.command.running)
+		return;
+	s->parts.command.pushed = true;
+	if (!s->parts.command.saved)
+		return;
+	if (s->parts.command.error)
+		part_change_answer(s, s->parts.command.error, "it is in force, but the state file "
+				   "does not remember it: %s",
+				   error_name(s->parts.command.error));
+	else if (s->push_incomplete)
+		part_change_answer(s, 0, "it is in force, but not all ports have it yet: %s",
+				   s->why_not);
+	else
+		part_change_answer(s, 0, "it is in force");
+}

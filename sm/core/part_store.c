@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What must survive of partitions, in the store's table of that name:
+ *
+ *	"SUBNET/partition/NAME" -> "0xPKEY"	a command made it; 0x0000: it gave members to one of
+ *						the file
+ *	"SUBNET/member/NAME/0xGUID" -> "full"	limited, full or both, and " index0"
+ *	"SUBNET/names/NAME SELECTION" -> "0xGUID 0xGUID ..."
+ *						what a name was found to mean when it was applied
+ *
+ * Names of partitions have no "/", those of subnets neither. A row that cannot be read is told and
+ * passed over: nobody becomes a member by it.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/buf.h"
+#include "sm/base/mem.h"
+#include "sm/base/text.h"
+
+/* ---- Rows ---- */
+
+static void
+row_free(struct part_row *r)
+{
+	mem_free((char *)(uintptr_t)r->name);
+	mem_free((struct part_member *)(uintptr_t)r->members);
+}
+
+void
+part_rows_free(struct part_rows *r)
+{
+	for (uint32_t i = 0; i < r->len; i++)
+		row_free(&r->list[i]);
+	mem_free(r->list);
+	*r = (struct part_rows){ 0 };
+}
+
+struct part_row *
+part_rows_find(const struct part_rows *r, const char *name)
+{
+	for (uint32_t i = 0; i < r->len; i++)
+		if (!strcmp(r->list[i].name, name))
+			return &r->list[i];
+	return NULL;
+}
+
+struct part_row *
+part_rows_add(struct part_rows *r, const char *name, uint16_t pkey)
+{
+	r->list = mem_realloc(r->list, r->len + 1u, sizeof(*r->list));
+	r->list[r->len] = (struct part_row){ .name = mem_strdup(name), .pkey = pkey };
+	return &r->list[r->len++];
+}
+
+void
+part_rows_remove(struct part_rows *r, const char *name)
+{
+	struct part_row *row = part_rows_find(r, name);
+
+	if (!row)
+		return;
+	row_free(row);
+	*row = r->list[--r->len];
+}
+
+void
+part_rows_copy(struct part_rows *to, const struct part_rows *from)
+{
+	*to = (struct part_rows){ .len = from->len };
+	to->list = mem_array(from->len + 1u, sizeof(*to->list));
+	for (uint32_t i = 0; i < from->len; i++) {
+		const struct part_row *r = &from->list[i];
+		struct part_member *m = mem_array(r->nmembers + 1u, sizeof(*m));
+
+		if (r->nmembers)
+			memcpy(m, r->members, r->nmembers * sizeof(*m));
+		to->list[i] = (struct part_row){ mem_strdup(r->name), r->pkey, m, r->nmembers };
+	}
+}
+
+/* Where the GUID is among the members, or belongs. */
+static uint32_t
+place_of(const struct part_row *r, uint64_t guid)
+{
+	uint32_t low = 0, high = r->nmembers;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (r->members[mid].guid < guid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void
+part_row_set(struct part_row *r, const struct part_member *m)
+{
+	struct part_member *list = (struct part_member *)(uintptr_t)r->members;
+	uint32_t at = place_of(r, m->guid);
+
+	if (at == r->nmembers || list[at].guid != m->guid) {
+		list = mem_realloc(list, r->nmembers + 1u, sizeof(*list));
+		memmove(list + at + 1, list + at, (r->nmembers - at) * sizeof(*list));
+		r->nmembers++;
+		r->members = list;
+	}
+	list[at] = *m;
+	list[at].origin = PART_COMMAND;
+}
+
+bool
+part_row_unset(struct part_row *r, uint64_t guid)
+{
+	struct part_member *list = (struct part_member *)(uintptr_t)r->members;
+	uint32_t at = place_of(r, guid);
+
+	if (at == r->nmembers || list[at].guid != guid)
+		return false;
+	memmove(list + at, list + at + 1, (r->nmembers - at - 1u) * sizeof(*list));
+	r->nmembers--;
+	return true;
+}
+
+/* ---- Reading ---- */
+
+static const char *const memberships[] = {
+	[MEMBERSHIP_LIMITED] = "limited", [MEMBERSHIP_FULL] = "full", [MEMBERSHIP_BOTH] = "both",
+};
+
+static bool
+load_partition(struct subnet *s, const char *name, const char *value)
+{
+	struct part_row *r = part_rows_find(&s->parts.rows, name);
+	uint64_t pkey;
+
+	if (!number_parse(value, 0, PKEY_NUMBER, &pkey) || strlen(name) > PART_NAME_MAX)
+		return false;
+	if (r)
+		r->pkey = (uint16_t)pkey;
+	else
+		part_rows_add(&s->parts.rows, name, (uint16_t)pkey);
+	return true;
+}
+
+/* Members stand before partitions in the order of keys. */
+static bool
+load_member(struct subnet *s, const char *rest, const char *value)
+{
+	const char *slash = strrchr(rest, '/');
+	char name[PART_NAME_MAX + 1];
+	struct part_member m = { .origin = PART_COMMAND };
+	size_t word = strcspn(value, " ");
+	struct part_row *r;
+
+	if (!slash || (size_t)(slash - rest) > PART_NAME_MAX || !guid_parse(slash + 1, &m.guid))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
+	while (m.membership <= MEMBERSHIP_BOTH &&
+	       (strlen(memberships[m.membership]) != word ||
+		strncmp(memberships[m.membership], value, word)))
+		m.membership++;
+	if (m.membership > MEMBERSHIP_BOTH)
+		return false;
+	m.index0 = strstr(value, " index0");
+	r = part_rows_find(&s->parts.rows, name);
+	part_row_set(r ? r : part_rows_add(&s->parts.rows, name, 0), &m);
+	return true;
+}
+
+static bool
+load_names(struct subnet *s, const char *key, const char *value)
+{
+	uint64_t *guids = mem_array(strlen(value) / 3 + 1, sizeof(*guids));
+	char *copy = mem_strdup(value), *save = NULL;
+	uint32_t len = 0;
+	bool ok = true;
+
+	for (char *w = strtok_r(copy, " ", &save); w && ok; w = strtok_r(NULL, " ", &save))
+		ok = guid_parse(w, &guids[len++]);
+	if (ok)
+		pins_set(s->parts.pins, key, guids, len);
+	mem_free(copy);
+	mem_free(guids);
+	return ok;
+}
+
+static void
+load_row(void *arg, const char *key, const char *value)
+{
+	struct subnet *s = arg;
+	size_t len = strlen(s->conf->name);
+	bool ok = true;
+
+	if (strncmp(key, s->conf->name, len) || key[len] != '/')
+		return;
+	key += len + 1;
+	if (!strncmp(key, "partition/", 10))
+		ok = load_partition(s, key + 10, value);
+	else if (!strncmp(key, "member/", 7))
+		ok = load_member(s, key + 7, value);
+	else if (!strncmp(key, "names/", 6))
+		ok = load_names(s, key + 6, value);
+	else if (!strcmp(key, "ours"))
+		s->parts.ours = true;
+	if (!ok)
+		log_warning("the stored \"%.80s\" of partitions cannot be read and is passed over",
+			    key);
+}
+
+void
+part_store_load(struct subnet *s)
+{
+	struct error e;
+
+	if (store_scan(s->env.store, STORE_PARTITIONS, load_row, s, &e))
+		log_warning("what is stored of partitions cannot be read: %s", e.text);
+}
+
+/* ---- Writing ---- */
+
+static void
+put(struct subnet *s, const char *value, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A row; NULL: it goes. */
+static void
+put(struct subnet *s, const char *value, const char *fmt, ...)
+{
+	struct buf key = { 0 };
+	char rest[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rest, sizeof(rest), fmt, ap);
+	va_end(ap);
+	buf_printf(&key, "%s/%s", s->conf->name, rest);
+	if (value)
+		store_put(s->env.store, STORE_PARTITIONS, key.data, value);
+	else
+		store_delete(s->env.store, STORE_PARTITIONS, key.data);
+	buf_free(&key);
+}
+
+static const struct part_member *
+member_of(const struct part_row *r, uint64_t guid)
+{
+	uint32_t at = r ? place_of(r, guid) : 0;
+
+	return r && at < r->nmembers && r->members[at].guid == guid ? &r->members[at] : NULL;
+}
+
+static void
+put_members(struct subnet *s, const struct part_row *from, const struct part_row *to)
+{
+	char guid[GUID_TEXT_SIZE], value[32];
+
+	for (uint32_t i = 0; i < to->nmembers; i++) {
+		const struct part_member *m = &to->members[i], *was = member_of(from, m->guid);
+
+		if (was && was->membership == m->membership && was->index0 == m->index0)
+			continue;
+		snprintf(value, sizeof(value), "%s%s", memberships[m->membership],
+			 m->index0 ? " index0" : "");
+		put(s, value, "member/%s/%s", to->name, guid_text(guid, m->guid));
+	}
+}
+
+static void
+drop_members(struct subnet *s, const struct part_row *from, const struct part_row *to)
+{
+	char guid[GUID_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < from->nmembers; i++)
+		if (!member_of(to, from->members[i].guid))
+			put(s, NULL, "member/%s/%s", from->name,
+			    guid_text(guid, from->members[i].guid));
+}
+
+void
+part_store_rows(struct subnet *s, const struct part_rows *from, const struct part_rows *to)
+{
+	char value[16];
+
+	for (uint32_t i = 0; i < from->len; i++) {
+		const struct part_row *new = part_rows_find(to, from->list[i].name);
+
+		drop_members(s, &from->list[i], new);
+		if (!new)
+			put(s, NULL, "partition/%s", from->list[i].name);
+	}
+	for (uint32_t i = 0; i < to->len; i++) {
+		const struct part_row *old = part_rows_find(from, to->list[i].name);
+
+		if (!old || old->pkey != to->list[i].pkey) {
+			snprintf(value, sizeof(value), "0x%04x", to->list[i].pkey);
+			put(s, value, "partition/%s", to->list[i].name);
+		}
+		put_members(s, old, &to->list[i]);
+	}
+}
+
+struct pin_diff {
+	struct subnet *s;
+	const struct pins *other;	/* held against it */
+};
+
+static void
+drop_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
+{
+	struct pin_diff *d = arg;
+
+	(void)guids;
+	if (!pins_get(d->other, key, &len))
+		put(d->s, NULL, "names/%s", key);
+}
+
+static void
+put_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
+{
+	struct pin_diff *d = arg;
+	uint32_t was_len;
+	const uint64_t *was = pins_get(d->other, key, &was_len);
+	char guid[GUID_TEXT_SIZE];
+	struct buf value = { 0 };
+
+	if (was && was_len == len && !memcmp(was, guids, len * sizeof(*guids)))
+		return;
+	buf_str(&value, "");
+	for (uint32_t i = 0; i < len; i++)
+		buf_printf(&value, "%s%s", i ? " " : "", guid_text(guid, guids[i]));
+	put(d->s, value.data ? value.data : "", "names/%s", key);
+	buf_free(&value);
+}
+
+void
+part_store_pins(struct subnet *s, const struct pins *from, const struct pins *to)
+{
+	struct pin_diff drop = { s, to }, add = { s, from };
+
+	pins_each(from, drop_pin, &drop);
+	pins_each(to, put_pin, &add);
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Partitions (IBA volume 1, 10.9): from the configuration and from commands to the P_Keys of the
+ * published plan.
+ *
+ * The policy in force and what names mean are kept here. A job compiles P_Keys on the worker: as
+ * part of each routing, for ports come and go with it, or by itself (stage PARTITIONS), when only
+ * the policy has changed; then the published plan gets other P_Keys and is pushed. What a job is
+ * made of is copied, and what it finds is taken on when its plan is published. The policy itself is
+ * made anew only when it was configured, a command changed it, or nodes have other names than when
+ * it was made and it selects by names.
+ *
+ * Where nobody says anything of partitions no P_Keys are planned, and devices keep what they have;
+ * but once we wrote some, silence means that all are full members of the default partition.
+ */
+#include "sm/core/subnet_i.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sm/base/mem.h"
+#include "sm/sa/sa.h"
+
+/* ---- What a job is made of ---- */
+
+/* What is known that end ports hold, so that keys stay where they are. */
+static void
+collect_held(struct partition_job *j, const struct subnet *s)
+{
+	const struct fabric *f = j->fabric;
+	uint32_t room = 0, at = 0;
+
+	j->held = mem_array(f->nports + 1u, sizeof(*j->held));
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 0; n <= d->info.num_ports; n++)
+			room += d->ports[n].tables.pkey_blocks * TABLES_KEYS;
+	}
+	j->held_keys = mem_array(room + 1u, sizeof(*j->held_keys));
+	for (uint32_t node = 0; node < f->nnodes; node++) {
+		const struct device *d = topo_find(&s->topo, f->nodes[node].guid);
+		bool is_switch = f->nodes[node].type == NODE_SWITCH;
+
+		for (unsigned n = 0; d && n <= d->info.num_ports && n <= f->nodes[node].nports &&
+		     !(is_switch && n); n++) {
+			const struct live_port *p = &d->ports[n];
+
+			if (!p->tables.pkey_blocks)
+				continue;
+			j->held[f->nodes[node].first_port + n] = (struct pkeys_held){
+				j->held_keys + at, p->tables.pkey_blocks * TABLES_KEYS };
+			for (unsigned b = 0; b < p->tables.pkey_blocks; b++, at += TABLES_KEYS)
+				tables_pkeys(&s->topo.tables, p, b, j->held_keys + at);
+		}
+	}
+}
+
+static void
+collect_alias(void *arg, uint64_t alias, uint64_t port)
+{
+	struct partition_job *j = arg;
+
+	j->aliases = mem_realloc(j->aliases, j->naliases + 1u, sizeof(*j->aliases));
+	j->aliases[j->naliases++] = (struct pkeys_alias){ alias, port };
+}
+
+static bool
+is_wanted(const struct subnet *s)
+{
+	const struct partitions *p = &s->parts;
+	struct policy_input in = { .conf = p->conf, .subnet = s->conf->name,
+				   .nrows = p->rows.len };
+
+	return p->conf && (p->ours || p->command.done || policy_wanted(&in));
+}
+
+struct partition_job *
+partition_job_new(struct subnet *s, const struct fabric *f)
+{
+	struct partitions *p = &s->parts;
+	struct partition_job *j;
+
+	if (!is_wanted(s))
+		return NULL;
+	j = mem_zalloc(sizeof(*j));
+	j->conf = config_ref(p->conf);
+	snprintf(j->subnet, sizeof(j->subnet), "%s", s->conf->name);
+	part_rows_copy(&j->rows, &p->rows);
+	j->pins = pins_copy(p->pins);
+	j->apply = p->apply;
+	p->apply = NULL;
+	j->fabric = fabric_ref(f);
+	j->policy = policy_ref(p->policy);
+	j->rebuild = p->rebuild || !p->policy;
+	j->names = p->names;
+	j->before = s->plan ? plan_pkeys_ref(s->plan->pkeys) : NULL;
+	collect_held(j, s);
+	sa_each_alias(s->sa, collect_alias, j);
+	p->due = p->rebuild = false;
+	return j;
+}
+
+static void
+job_free(struct partition_job *j)
+{
+	if (!j)
+		return;
+	config_free(j->conf);
+	part_rows_free(&j->rows);
+	pins_free(j->pins);
+	mem_free(j->apply);
+	fabric_unref(j->fabric);
+	policy_unref(j->policy);
+	mem_free(j->held);
+	mem_free(j->held_keys);
+	mem_free(j->aliases);
+	plan_pkeys_unref(j->before);
+	plan_pkeys_unref(j->pkeys);
+	mem_free(j);
+}
+
+/* ---- On the worker ---- */
+
+static uint64_t
+hash_names(const struct fabric *f)
+{
+	uint64_t hash = f->nnodes;
+
+	for (uint32_t n = 0; n < f->nnodes; n++)
+		hash = (hash ^ f->nodes[n].guid ^
+			map_text(f->nodes[n].name, strlen(f->nodes[n].name))) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+	return hash;
+}
+
+/* 0, or the policy in force stays what it was. */
+static int
+make_policy(struct partition_job *j)
+{
+	struct policy_input in = {
+		.conf = j->conf, .subnet = j->subnet, .rows = j->rows.list, .nrows = j->rows.len,
+		.fabric = j->fabric, .pins = j->pins, .apply = j->apply,
+	};
+	struct policy *policy;
+
+	pins_note(j->pins);
+	j->error = policy_new(&in, &policy, &j->why);
+	if (j->error)
+		return j->error;
+	pins_forget_others(j->pins);
+	policy_unref(j->policy);
+	j->policy = policy;
+	j->rebuilt = true;
+	return 0;
+}
+
+void
+partition_job_run(struct partition_job *j)
+{
+	uint64_t names = hash_names(j->fabric);
+	struct pkeys_input in = { .fabric = j->fabric, .held = j->held, .aliases = j->aliases,
+				  .naliases = j->naliases };
+
+	if (j->rebuild || (j->policy->names && names != j->names)) {
+		if (make_policy(j) && !j->policy)
+			return;
+		j->names = names;
+	}
+	in.policy = j->policy;
+	j->pkeys = pkeys_compile(&in, &j->report);
+	/* What has not changed is known by its address. */
+	if (j->before && plan_pkeys_equal(j->before, j->pkeys)) {
+		plan_pkeys_unref(j->pkeys);
+		j->pkeys = plan_pkeys_ref(j->before);
+	}
+}
+
+/* ---- Back ---- */
+
+static void
+tell_refused(struct subnet *s, const struct partition_job *j)
+{
+	struct partitions *p = &s->parts;
+
+	if (!j->error) {
+		p->refused[0] = '\0';
+		return;
+	}
+	if (strcmp(p->refused, j->why.text))
+		subnet_event(s, EVENT_CONFIG, LOG_L_ERROR, 0, 0, "partitions stay as they were: %s",
+			     j->why.text);
+	snprintf(p->refused, sizeof(p->refused), "%s", j->why.text);
+}
+
+static void
+tell_overflow(struct subnet *s, const struct partition_job *j)
+{
+	const struct pkeys_report *r = &j->report;
+	char text[300];
+
+	if (!r->overflows || (s->parts.report.overflows == r->overflows && !j->rebuilt))
+		return;
+	subnet_event(s, EVENT_CONFIG, LOG_L_ERROR, 0, 0, "%s%s: it gets its default P_Key alone",
+		     pkeys_overflow_text(&r->overflow[0], j->fabric, text, sizeof(text)),
+		     r->overflows > 1 ? ", and there are more such ports" : "");
+}
+
+/* A name is somebody's who is no member by it. */
+static void
+tell_others(struct subnet *s, const struct policy *old, const struct policy *new)
+{
+	for (uint32_t i = 0; i < new->len; i++) {
+		const struct partition *p = new->list[i];
+		const struct partition *was = old ? policy_by_name(old, p->name) : NULL;
+
+		if (p->others && (!was || was->others != p->others))
+			subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "partition %s selects by "
+				     "name %u ports that are no members of it, %s among them: if "
+				     "they should be, use weft partition apply", p->name,
+				     p->others, p->first_other);
+	}
+}
+
+void
+partition_job_adopt(struct subnet *s, struct partition_job *j)
+{
+	struct partitions *p = &s->parts;
+
+	if (!j)
+		return;
+	tell_refused(s, j);
+	if (j->pkeys)
+		tell_overflow(s, j);
+	if (j->rebuilt) {
+		tell_others(s, p->policy, j->policy);
+		part_store_pins(s, p->pins, j->pins);
+		store_commit(s->env.store, NULL, NULL);
+		pins_free(p->pins);
+		p->pins = j->pins;
+		j->pins = NULL;
+		policy_unref(p->policy);
+		p->policy = policy_ref(j->policy);
+	}
+	p->names = j->names;
+	p->report = j->report;
+	job_free(j);
+}
+
+void
+partition_job_drop(struct subnet *s, struct partition_job *j, bool again)
+{
+	if (j && again) {
+		s->parts.due = true;
+		s->parts.rebuild |= j->rebuild;
+		if (!s->parts.apply) {
+			s->parts.apply = j->apply;
+			j->apply = NULL;
+		}
+	}
+	job_free(j);
+}
+
+/* ---- By itself ---- */
+
+static void
+run(void *arg)
+{
+	partition_job_run(arg);
+}
+
+static void
+push(struct subnet *s, struct partition_job *j)
+{
+	struct plan *plan = plan_with_pkeys(s->plan, j->pkeys);
+
+	plan_unref(s->plan);
+	s->plan = plan;
+	s->published_wall = loop_wall(s->env.loop);
+	partition_job_adopt(s, j);
+	subnet_set_stage(s, SUBNET_PUSH);
+	push_start(s, plan_ref(plan), NULL, false);
+}
+
+static void
+done(void *arg)
+{
+	struct partition_job *j = arg;
+	struct subnet *s = j->s;
+
+	if (!s) {
+		job_free(j);
+		return;
+	}
+	s->parts.job = NULL;
+	if (j->change && !part_change_made(s, j)) {
+		job_free(j);
+		subnet_go_on(s);
+		return;
+	}
+	if (j->error || !s->plan || j->fabric != s->plan->fabric || s->plan->pkeys == j->pkeys) {
+		if (s->plan && j->fabric != s->plan->fabric)
+			s->parts.due = true;
+		partition_job_adopt(s, j);
+		part_change_pushed(s);
+		subnet_go_on(s);
+		return;
+	}
+	push(s, j);
+}
+
+bool
+partitions_start(struct subnet *s)
+{
+	struct partitions *p = &s->parts;
+	bool change = p->command.done && !p->command.running;
+	struct partition_job *j;
+
+	if (!(p->due || change) || s->role != ROLE_MASTER || !s->plan ||
+	    s->wanted != SWEEP_NONE || s->want_route)
+		return false;
+	j = partition_job_new(s, s->plan->fabric);
+	if (!j) {
+		p->due = false;
+		return false;
+	}
+	if (change)
+		part_change_begin(s, j);
+	j->s = s;
+	p->job = j;
+	s->change_started = loop_now(s->env.loop);
+	subnet_set_stage(s, SUBNET_PARTITIONS);
+	loop_work(s->env.loop, run, done, j, MSEC(1));
+	return true;
+}
+
+void
+partitions_changed(struct subnet *s)
+{
+	s->parts.due = s->parts.rebuild = true;
+	if (s->stage == SUBNET_IDLE)
+		partitions_start(s);
+	else
+		between_hurry(s);
+}
+
+void
+subnet_set_policy(struct subnet *s, const struct config *conf)
+{
+	config_free(s->parts.conf);
+	s->parts.conf = config_ref(conf);
+}
+
+void
+partitions_pushed(struct subnet *s)
+{
+	struct partitions *p = &s->parts;
+
+	if (s->plan && s->plan->pkeys && !p->ours) {
+		char key[64];
+
+		p->ours = true;
+		snprintf(key, sizeof(key), "%s/ours", s->conf->name);
+		store_put(s->env.store, STORE_PARTITIONS, key, "1");
+		store_commit(s->env.store, NULL, NULL);
+	}
+	part_change_pushed(s);
+}
+
+void
+partitions_cancel(struct subnet *s)
+{
+	if (s->parts.job) {
+		s->parts.job->s = NULL;
+		s->parts.due = true;
+		s->parts.rebuild = true;
+	}
+	s->parts.job = NULL;
+}
+
+void
+partitions_init(struct subnet *s)
+{
+	s->parts.pins = pins_new();
+	s->parts.rebuild = true;
+	part_store_load(s);
+}
+
+void
+partitions_free(struct subnet *s)
+{
+	struct partitions *p = &s->parts;
+
+	partitions_cancel(s);
+	config_free(p->conf);
+	policy_unref(p->policy);
+	pins_free(p->pins);
+	part_rows_free(&p->rows);
+	mem_free(p->apply);
+	plan_pkeys_unref(p->written);
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Partitions: P_Key tables and what switches enforce, read back from the devices by
+infiniband-diags from another host. OpenSM with a file that says the same is the measure."""
+import os
+import re
+import tempfile
+
+import fabrics
+from lab import Lab, need, wait_for
+from manager import OpenSM, Weftd
+
+SAID = """groups:
+  - {name: second, nodes: H0_0_1}
+partitions:
+  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}
+  - {name: blue, pkey: 0x8001, members: ["group:second", self]}
+  - name: red
+    pkey: 2
+    members:
+      - {nodes: H0_0_1, membership: limited}
+      - {nodes: %s, membership: full}
+      - {nodes: all-switches, membership: limited}
+  - {name: grey, pkey: 3, members: [{nodes: [H0_1_0, H1_1_1], membership: limited}]}
+"""
+SAID_TO_OPENSM = """Default=0x7fff,indx0: ALL=full;
+blue=0x8001,defmember=full: 0x100003, SELF;
+red=0x0002: 0x100003=limited, 0x100005=full, ALL_SWITCHES=limited;
+grey=0x0003: 0x100005=limited, 0x10000f=limited;
+"""
+HOSTS = {"H0_0_0": "0x100001", "H0_0_1": "0x100003", "H0_1_0": "0x100005", "H1_1_1": "0x10000f"}
+LEAF = "0x200000"
+
+
+def keys(lab, guid, port=1):
+    """P_Keys of a port, without the holes at the end."""
+    text = lab.tool("smpquery", "-G", "pkeys", guid, str(port))
+    found = [int(k, 16) for row in re.findall(r"^ *\d+: (.*)", text, re.M) for k in row.split()]
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def enforced(lab, guid, port):
+    text = lab.tool("smpquery", "-G", "portinfo", guid, str(port))
+    return tuple(int(re.search(r"PartEnforce%s:\.*(\d)" % way, text).group(1))
+                 for way in ("Inb", "Outb"))
+
+
+def tables(lab):
+    seen = {name: keys(lab, guid) for name, guid in HOSTS.items()}
+    seen["L0_0"] = keys(lab, LEAF, 0)
+    for port in range(1, 5):
+        seen["L0_0/%d" % port] = sorted(keys(lab, LEAF, port)), enforced(lab, LEAF, port)
+    return seen
+
+
+def under_opensm(net):
+    with Lab(net, sim="weftsim") as lab:
+        m = OpenSM(lab)
+        path = os.path.join(lab.dir, "partitions.conf")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(SAID_TO_OPENSM)
+        m.start("-P", path)
+        m.wait_up()
+        seen = tables(lab)
+        m.stop()
+    return seen
+
+
+def test_partitions_like_opensm():
+    """The same P_Keys at the same places, the same enforced; then one member moves: two hosts and
+    their switches' ports change, and no index of anybody; a restart writes nothing."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        net = fabrics.fabric("ft3-4", tmp)
+        theirs = under_opensm(net)
+        with Lab(net, sim="weftsim") as lab:
+            m = Weftd(lab, top=SAID % "H0_1_0")
+            m.start()
+            m.wait_up()
+            ours = tables(lab)
+            for port, table in theirs.items():
+                need(ours[port] == table, "%s: weftd %s, OpenSM %s" % (port, ours[port], table))
+            need(ours["H0_0_1"] == [0xffff, 0x8001, 2], "not as said: %s" % ours["H0_0_1"])
+            m.write(top=SAID % "H1_1_1")
+            m.weft("reload")
+            wait_for("the member to have moved", lambda: keys(lab, HOSTS["H1_1_1"]) ==
+                     [0xffff, 3, 0x8002] and keys(lab, HOSTS["H0_1_0"]) == [0xffff, 0, 3], 20)
+            m.stop()
+            m.start()
+            m.wait_up()
+            need(keys(lab, HOSTS["H0_1_0"]) == [0xffff, 0, 3], "a restart moved a key")
+            m.stop()
+
+
+def test_partitions_paths():
+    """Limited members of a partition do not meet by it; nor does who is none."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        net = fabrics.fabric("ft3-4", tmp)
+        with Lab(net, sim="weftsim") as lab:
+            m = Weftd(lab, top=SAID % "H0_1_0")
+            m.start()
+            m.wait_up()
+
+            def path(a, b, key):
+                prefix = "fe80:0000:0000:0000:0000:0000:0010:00"
+                out = lab.tool("saquery", "PR", "--sgid", prefix + HOSTS[a][-2:],
+                               "--dgid", prefix + HOSTS[b][-2:], "--pkey", key, status=None)
+                return "dlid" in out
+
+            for a, b, key, wanted in (("H0_0_1", "H0_1_0", "0x8002", True),
+                                      ("H0_1_0", "H0_0_1", "2", True),
+                                      ("H0_1_0", "H1_1_1", "3", False),
+                                      ("H0_0_1", "H0_0_0", "1", True),
+                                      ("H0_0_1", "H1_1_1", "1", False),
+                                      ("H0_1_0", "H1_1_1", "0xffff", True)):
+                need(path(a, b, key) == wanted, "a path from %s to %s by %s is %s" %
+                     (a, b, key, "missing" if wanted else "told"))
+            m.stop()
