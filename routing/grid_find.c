@@ -161,16 +161,31 @@ by_times(const void *a, const void *b)
 	return x->b < y->b ? -1 : x->b > y->b;
 }
 
-/* Does a bundle of one dimension cross one of the other? */
+/* Does a bundle of one set cross one of the other? There are two rows of bits by bundle for a set:
+ * what any of it crosses, and who is in it. */
 static bool
-cross(struct finder *g, uint32_t a, uint32_t b)
+cross(const struct finder *g, const uint64_t *members, uint32_t a, uint32_t b)
 {
-	for (uint32_t p = 0; p < g->nbundles; p++)
-		for (uint32_t q = 0; sets_root(g->dim, p) == a && q < g->nbundles; q++)
-			if (g->crosses[p * g->words + q / 64] >> q % 64 & 1 &&
-			    sets_root(g->dim, q) == b)
-				return true;
+	const uint64_t *crossed = &g->crosses[(size_t)a * g->words];
+	const uint64_t *in = &members[(size_t)b * g->words];
+
+	for (uint32_t i = 0; i < g->words; i++)
+		if (crossed[i] & in[i])
+			return true;
 	return false;
+}
+
+/* Two sets become one, under the lower number. */
+static void
+join(struct finder *g, uint64_t *members, uint32_t a, uint32_t b)
+{
+	size_t to = (size_t)(a < b ? a : b) * g->words, from = (size_t)(a < b ? b : a) * g->words;
+
+	sets_join(g->dim, a, b);
+	for (uint32_t i = 0; i < g->words; i++) {
+		g->crosses[to + i] |= g->crosses[from + i];
+		members[to + i] |= members[from + i];
+	}
 }
 
 static void
@@ -178,18 +193,22 @@ join_meetings(struct finder *g)
 {
 	uint32_t n = g->nbundles, len = 0;
 	struct meeting *m = mem_array((size_t)n * n / 2 + 1, sizeof(*m));
+	uint64_t *members = mem_array((size_t)n * g->words + 1, sizeof(*members));
 
 	for (uint32_t a = 0; a < n; a++)
 		for (uint32_t b = a + 1; b < n; b++)
 			if (g->meets[a * n + b])
 				m[len++] = (struct meeting){ g->meets[a * n + b], a, b };
+	for (uint32_t a = 0; a < n; a++)
+		members[(size_t)a * g->words + a / 64] = UINT64_C(1) << a % 64;
 	qsort(m, len, sizeof(*m), by_times);
 	for (uint32_t i = 0; i < len; i++) {
 		uint32_t a = sets_root(g->dim, m[i].a), b = sets_root(g->dim, m[i].b);
 
-		if (a != b && !cross(g, a, b))
-			sets_join(g->dim, a, b);
+		if (a != b && !cross(g, members, a, b))
+			join(g, members, a, b);
 	}
+	mem_free(members);
 	mem_free(m);
 }
 
