@@ -336,6 +336,18 @@ status_warnings(const json_t *s)
 		emit(stdout, "    and %llu more: see the log\n", N(s, "more_warnings"));
 }
 
+/* Only where there is something to tell: the daemon was not there for others meanwhile. */
+static void
+status_loop(const json_t *loop)
+{
+	char longest[DURATION_TEXT_SIZE];
+
+	if (field_uint(loop, "slow"))
+		emit(stdout, "weftd kept others waiting %llu time%s, the longest %s (%s)\n",
+		     N(loop, "slow"), plural(field_uint(loop, "slow")),
+		     ms_text(longest, loop, "longest_ms"), field_str(loop, "longest_at"));
+}
+
 void
 print_status(const struct cli *c, const json_t *data)
 {
@@ -353,6 +365,7 @@ print_status(const struct cli *c, const json_t *data)
 		status_sweep(s);
 		status_warnings(s);
 	}
+	status_loop(json_object_get(data, "loop"));
 }
 
 void

@@ -31,6 +31,15 @@ clock_monotonic(void)
 	return SEC(ts.tv_sec) + ts.tv_nsec;
 }
 
+monotime
+clock_processor(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return SEC(ts.tv_sec) + ts.tv_nsec;
+}
+
 int64_t
 clock_wall(void)
 {

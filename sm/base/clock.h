@@ -24,6 +24,9 @@ clock_monotonic(void);
 int64_t
 clock_wall(void);		/* microseconds since 1970-01-01 UTC */
 
+monotime
+clock_processor(void);		/* that this thread has had */
+
 #define CLOCK_TEXT_SIZE 32
 /* Wall microseconds as 2026-11-29T21:13:11.123Z; returns buf. */
 const char *

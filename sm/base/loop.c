@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/base/loop.h"
 
+#include "sm/base/log.h"
 #include "sm/base/loop_impl.h"
 #include "sm/base/mem.h"
 
@@ -13,6 +14,8 @@
  * Posts cross threads through one array under a mutex. The thread that posts wakes the loop only
  * if the loop said that it sleeps and nobody woke it since, so a burst costs one wake-up.
  */
+
+#define SAMPLE MSEC(1)		/* between looks at processor time, at least */
 
 /* SplitMix64 spreads one seed over the state of xoshiro256** (Blackman and Vigna). */
 static uint64_t
@@ -90,7 +93,7 @@ loop_wall(const struct loop *l)
 }
 
 void
-loop_post(struct loop *l, loop_fn fn, void *arg)
+loop_post_at(struct loop *l, loop_fn fn, void *arg, const char *site)
 {
 	struct loop_queue *q = &l->incoming;
 	bool wake;
@@ -100,7 +103,7 @@ loop_post(struct loop *l, loop_fn fn, void *arg)
 		q->size = q->size ? q->size * 2 : 64;
 		q->posts = mem_realloc(q->posts, q->size, sizeof(q->posts[0]));
 	}
-	q->posts[q->len++] = (struct loop_post){ fn, arg };
+	q->posts[q->len++] = (struct loop_post){ fn, arg, site };
 	wake = l->waiting;
 	l->waiting = false;
 	pthread_mutex_unlock(&l->lock);
@@ -163,25 +166,57 @@ take_posts(struct loop *l)
 	l->batch_pos = 0;
 }
 
+/* A callback took so long by the clock: was it its own doing, or that of a machine with much else
+ * to do? */
+static void
+judge(struct loop *l, monotime took, const char *site)
+{
+	monotime own = clock_processor() - l->processor - l->worked;
+	char clock[DURATION_TEXT_SIZE], processor[DURATION_TEXT_SIZE];
+
+	if (own > took)
+		own = took;
+	if (own > l->turns.longest) {
+		l->turns.longest = own;
+		l->turns.site = site;
+	}
+	if (own <= LOOP_SLOW && took - l->worked <= LOOP_STUCK)
+		return;
+	l->turns.slow++;
+	log_limited(&l->slow_limit, LOG_L_INFO, "everything else waited %s, %s of it processor "
+		    "time, for %s%s%s%s", duration_text(clock, took),
+		    duration_text(processor, own), site, l->doing ? " (" : "",
+		    l->doing ? l->doing : "", l->doing ? ")" : "");
+}
+
+/* To look at processor time is a system call, too much for each of many short callbacks. */
 void
-loop_call(struct loop *l, loop_fn fn, void *arg)
+loop_call(struct loop *l, loop_fn fn, void *arg, const char *site)
 {
 	monotime start = clock_monotonic(), took;
 
+	if (start - l->sampled >= SAMPLE || !l->sampled) {
+		l->sampled = start;
+		l->processor = clock_processor();
+	}
 	l->worked = 0;
+	l->doing = NULL;
 	fn(arg);
-	took = clock_monotonic() - start - l->worked;
-	if (took > l->longest)
-		l->longest = took;
+	took = clock_monotonic() - start;
+	if (took > l->turns.longest || took > LOOP_SLOW)
+		judge(l, took, site);
 }
 
-monotime
-loop_longest(struct loop *l)
+const struct loop_turns *
+loop_turns(const struct loop *l)
 {
-	monotime longest = l->longest;
+	return &l->turns;
+}
 
-	l->longest = 0;
-	return longest;
+void
+loop_doing(struct loop *l, const char *what)
+{
+	l->doing = what;
 }
 
 /* A turn; what an ended run leaves of its batch is there for the next run. */
@@ -197,7 +232,7 @@ turn(struct loop *l)
 	while (l->batch_pos < l->batch.len && !ended(l)) {
 		struct loop_post *p = &l->batch.posts[l->batch_pos++];
 
-		loop_call(l, p->fn, p->arg);
+		loop_call(l, p->fn, p->arg, p->site);
 	}
 	now = loop_now(l);
 	sequence = l->timers.sequence;
@@ -257,19 +292,20 @@ loop_run_until(struct loop *l, monotime deadline, const bool *flag)
 }
 
 void
-loop_work(struct loop *l, loop_fn run_fn, loop_fn done, void *arg, monotime virtual_cost)
+loop_work_at(struct loop *l, loop_fn run_fn, loop_fn done, void *arg, monotime virtual_cost,
+	     const char *site)
 {
-	l->ops->work(l, run_fn, done, arg, virtual_cost);
+	l->ops->work(l, run_fn, done, arg, virtual_cost, site);
 }
 
 struct loop_fd *
-loop_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg)
+loop_fd_new_at(struct loop *l, int fd, loop_fd_fn fn, void *arg, const char *site)
 {
-	return l->ops->fd_new(l, fd, fn, arg);
+	return l->ops->fd_new(l, fd, fn, arg, site);
 }
 
 int
-loop_signal(struct loop *l, int signo, loop_fn fn, void *arg)
+loop_signal_at(struct loop *l, int signo, loop_fn fn, void *arg, const char *site)
 {
-	return l->ops->signal(l, signo, fn, arg);
+	return l->ops->signal(l, signo, fn, arg, site);
 }

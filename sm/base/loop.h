@@ -40,10 +40,27 @@ loop_is_virtual(const struct loop *l);
 uint64_t
 loop_random(struct loop *l);		/* seeded by the clock, or by the virtual loop's seed */
 
-/* The longest that one callback took of the machine's time since the last call: until it ended
- * nothing else could happen. What a virtual loop does in a worker's stead is left out. */
-monotime
-loop_longest(struct loop *l);
+/*
+ * Callbacks that held up all others: by more than LOOP_SLOW of processor time, or by LOOP_STUCK of
+ * the clock's, as when one waits for a device. They are counted, and logged (info) with the place
+ * in the sources that the callback was named at. What a virtual loop does in a worker's stead is
+ * left out.
+ */
+#define LOOP_SLOW MSEC(10)
+#define LOOP_STUCK MSEC(500)
+struct loop_turns {
+	uint64_t slow;			/* so many callbacks */
+	monotime longest;		/* processor time of the longest of all, to a millisecond */
+	const char *site;		/* of that one: "sm/core/main.c on_hup"; NULL: none yet */
+};
+
+const struct loop_turns *
+loop_turns(const struct loop *l);
+/* What the callback in progress is about, for the log; `what` outlives it. */
+void
+loop_doing(struct loop *l, const char *what);
+/* The place that names a callback. */
+#define LOOP_SITE(fn) (__FILE__ " " #fn)
 
 /* Run until loop_stop(), or (virtual) until nothing is left to happen. */
 void
@@ -57,8 +74,9 @@ void
 loop_stop(struct loop *l);
 
 /* One-shot timers. A timer belongs to its creator; setting it again moves it. */
+#define loop_timer_new(l, fn, arg) loop_timer_new_at(l, fn, arg, LOOP_SITE(fn))
 struct loop_timer *
-loop_timer_new(struct loop *l, loop_fn fn, void *arg);
+loop_timer_new_at(struct loop *l, loop_fn fn, void *arg, const char *site);
 void
 loop_timer_set(struct loop_timer *t, monotime delay);	/* from now; <= 0: at the next turn;
 							 * MONOTIME_NEVER: cancels */
@@ -70,16 +88,20 @@ void
 loop_timer_free(struct loop_timer *t);	/* NULL is allowed */
 
 /* Call fn(arg) soon on the loop's thread. Thread-safe; order of posts from one thread is kept. */
+#define loop_post(l, fn, arg) loop_post_at(l, fn, arg, LOOP_SITE(fn))
 void
-loop_post(struct loop *l, loop_fn fn, void *arg);
+loop_post_at(struct loop *l, loop_fn fn, void *arg, const char *site);
 
 /*
  * Long work: run(arg) on a worker thread, then done(arg) on the loop. `arg` belongs to the worker
  * between the two calls. Jobs run one at a time in order of submission (a job may use
  * parallel_run()). `virtual_cost` is what a virtual loop lets pass before done.
  */
+#define loop_work(l, run, done, arg, virtual_cost) \
+	loop_work_at(l, run, done, arg, virtual_cost, LOOP_SITE(done))
 void
-loop_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime virtual_cost);
+loop_work_at(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime virtual_cost,
+	     const char *site);
 
 /* Descriptor watches and signals: event loops only (a virtual loop returns NULL). */
 enum loop_fd_events {
@@ -88,15 +110,17 @@ enum loop_fd_events {
 };
 typedef void (*loop_fd_fn)(void *arg, int fd, unsigned events);
 
+#define loop_fd_new(l, fd, fn, arg) loop_fd_new_at(l, fd, fn, arg, LOOP_SITE(fn))
 struct loop_fd *
-loop_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg);
+loop_fd_new_at(struct loop *l, int fd, loop_fd_fn fn, void *arg, const char *site);
 void
 loop_fd_set(struct loop_fd *w, unsigned events);	/* 0 pauses */
 void
 loop_fd_free(struct loop_fd *w);	/* does not close the descriptor; NULL is allowed */
 
 /* fn(arg) on the loop's thread each time signo arrives; lasts until the loop is freed. */
+#define loop_signal(l, signo, fn, arg) loop_signal_at(l, signo, fn, arg, LOOP_SITE(fn))
 int
-loop_signal(struct loop *l, int signo, loop_fn fn, void *arg);
+loop_signal_at(struct loop *l, int signo, loop_fn fn, void *arg, const char *site);
 
 #endif

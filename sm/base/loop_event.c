@@ -45,6 +45,7 @@ struct job {
 	loop_fn run;			/* on the worker */
 	loop_fn done;			/* on the loop */
 	void *arg;			/* of both */
+	const char *site;		/* where `done` was named */
 };
 
 struct signal_watch {
@@ -53,6 +54,7 @@ struct signal_watch {
 	struct event *event;		/* libevent's side */
 	loop_fn fn;			/* what to call */
 	void *arg;			/* with what */
+	const char *site;		/* where it was named */
 };
 
 struct loop_fd {
@@ -62,6 +64,7 @@ struct loop_fd {
 	unsigned events;		/* LOOP_READ, LOOP_WRITE */
 	loop_fd_fn fn;			/* what to call */
 	void *arg;			/* with what */
+	const char *site;		/* where it was named */
 };
 
 static struct event_loop *
@@ -177,7 +180,7 @@ worker_main(void *arg)
 		pthread_mutex_lock(&e->lock);
 		list_append(&e->finished, &job->list);
 		pthread_mutex_unlock(&e->lock);
-		loop_post(&e->loop, job_done, job);
+		loop_post_at(&e->loop, job_done, job, job->site);
 	}
 	return NULL;
 }
@@ -204,13 +207,14 @@ job_inline(void *arg)
 }
 
 static void
-event_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost)
+event_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost, const char *site)
 {
 	struct event_loop *e = event_of(l);
 	struct job *job = mem_zalloc(sizeof(*job));
 
 	(void)cost;
-	*job = (struct job){ .owner = e, .run = run, .done = done, .arg = arg };
+	*job = (struct job){ .owner = e, .run = run, .done = done, .arg = arg,
+			      .site = site };
 	list_init(&job->list);
 	if (!e->has_worker)
 		worker_start(e);
@@ -249,15 +253,16 @@ on_fd(evutil_socket_t fd, short what, void *arg)
 		r.events |= LOOP_READ;
 	if (what & EV_WRITE)
 		r.events |= LOOP_WRITE;
-	loop_call(&r.w->loop->loop, call_fd, &r);
+	loop_call(&r.w->loop->loop, call_fd, &r, r.w->site);
 }
 
 static struct loop_fd *
-event_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg)
+event_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg, const char *site)
 {
 	struct loop_fd *w = mem_zalloc(sizeof(*w));
 
-	*w = (struct loop_fd){ .loop = event_of(l), .fd = fd, .fn = fn, .arg = arg };
+	*w = (struct loop_fd){ .loop = event_of(l), .fd = fd, .fn = fn, .arg = arg,
+			       .site = site };
 	w->event = event_new(w->loop->base, fd, EV_PERSIST, on_fd, w);
 	if (!w->event) {
 		mem_free(w);
@@ -300,11 +305,11 @@ on_signal(evutil_socket_t signo, short what, void *arg)
 
 	(void)signo;
 	(void)what;
-	loop_call(w->loop, w->fn, w->arg);
+	loop_call(w->loop, w->fn, w->arg, w->site);
 }
 
 static int
-event_signal(struct loop *l, int signo, loop_fn fn, void *arg)
+event_signal(struct loop *l, int signo, loop_fn fn, void *arg, const char *site)
 {
 	struct event_loop *e = event_of(l);
 	struct signal_watch *w = mem_zalloc(sizeof(*w));
@@ -312,6 +317,7 @@ event_signal(struct loop *l, int signo, loop_fn fn, void *arg)
 	w->loop = l;
 	w->fn = fn;
 	w->arg = arg;
+	w->site = site;
 	w->event = event_new(e->base, signo, EV_SIGNAL | EV_PERSIST, on_signal, w);
 	if (!w->event || event_add(w->event, NULL)) {
 		if (w->event)

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include "sm/base/log.h"
 #include "sm/base/loop.h"
 
 /*
@@ -19,9 +20,11 @@ struct loop_ops {
 	 */
 	bool (*wait)(struct loop *l, monotime until);
 	void (*wake)(struct loop *l);	/* end a wait; any thread */
-	void (*work)(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost);
-	struct loop_fd *(*fd_new)(struct loop *l, int fd, loop_fd_fn fn, void *arg);
-	int (*signal)(struct loop *l, int signo, loop_fn fn, void *arg);
+	void (*work)(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost,
+		     const char *site);
+	struct loop_fd *(*fd_new)(struct loop *l, int fd, loop_fd_fn fn, void *arg,
+				  const char *site);
+	int (*signal)(struct loop *l, int signo, loop_fn fn, void *arg, const char *site);
 	bool is_virtual;		/* time jumps */
 	void (*free)(struct loop *l);	/* stop threads, release what the kind holds, and `l` */
 };
@@ -29,6 +32,7 @@ struct loop_ops {
 struct loop_post {
 	loop_fn fn;		/* what to call */
 	void *arg;		/* with what */
+	const char *site;	/* where it was named */
 };
 
 struct loop_queue {
@@ -52,8 +56,12 @@ struct loop {
 	size_t batch_pos;		/* the next of them to call */
 	const bool *flag;		/* ends the present run when true; may be NULL */
 	uint64_t random[4];		/* generator state */
-	monotime longest;		/* see loop_longest() */
-	monotime worked;		/* of the present callback: a worker's time */
+	struct loop_turns turns;	/* see loop_turns() */
+	struct log_limit slow_limit;	/* for the log of slow ones */
+	const char *doing;		/* of the present callback: see loop_doing() */
+	monotime worked;		/* of the present callback: a worker's processor time */
+	monotime sampled;		/* when processor time was looked at, */
+	monotime processor;		/* and what it was */
 	pthread_mutex_t lock;		/* of the fields below */
 	struct loop_queue incoming;	/* posts that arrived since the batch was taken */
 	bool waiting;			/* a post must wake the loop */
@@ -80,6 +88,6 @@ void
 loop_timer_fire(struct loop_timer *t);
 /* Call, and note how long it takes. */
 void
-loop_call(struct loop *l, loop_fn fn, void *arg);
+loop_call(struct loop *l, loop_fn fn, void *arg, const char *site);
 
 #endif

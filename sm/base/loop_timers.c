@@ -16,6 +16,7 @@ struct loop_timer {
 	struct loop *loop;	/* where it fires */
 	loop_fn fn;		/* what it calls */
 	void *arg;		/* with what */
+	const char *site;	/* where that was named */
 	monotime due;		/* when; valid while pending */
 	uint64_t sequence;	/* order among timers of one instant */
 	size_t slot;		/* index into the heap plus 1; 0: none */
@@ -120,17 +121,18 @@ loop_timers_pop(struct loop_timers *ts, monotime now, uint64_t sequence)
 void
 loop_timer_fire(struct loop_timer *t)
 {
-	loop_call(t->loop, t->fn, t->arg);
+	loop_call(t->loop, t->fn, t->arg, t->site);
 }
 
 struct loop_timer *
-loop_timer_new(struct loop *l, loop_fn fn, void *arg)
+loop_timer_new_at(struct loop *l, loop_fn fn, void *arg, const char *site)
 {
 	struct loop_timer *t = mem_zalloc(sizeof(*t));
 
 	t->loop = l;
 	t->fn = fn;
 	t->arg = arg;
+	t->site = site;
 	return t;
 }
 

@@ -21,6 +21,7 @@ struct virtual_job {
 	loop_fn run;		/* the work */
 	loop_fn done;		/* what follows it */
 	void *arg;		/* of both */
+	const char *site;	/* where `done` was named */
 	monotime cost;		/* what passes between them */
 };
 
@@ -70,10 +71,10 @@ virtual_wake(struct loop *l)
 static void
 run_job(struct virtual_loop *v, struct virtual_job *job)
 {
-	monotime start = clock_monotonic();
+	monotime start = clock_processor();
 
 	job->run(job->arg);
-	v->loop.worked += clock_monotonic() - start;
+	v->loop.worked += clock_processor() - start;
 }
 
 static void
@@ -92,13 +93,15 @@ job_step(void *arg)
 	list_remove(&job->list);
 	if (!list_empty(&v->jobs))
 		loop_timer_set(v->job_timer, 0);
+	loop_doing(&v->loop, job->site);
 	if (job->done)
 		job->done(job->arg);
 	mem_free(job);
 }
 
 static void
-virtual_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost)
+virtual_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost,
+	     const char *site)
 {
 	struct virtual_loop *v = virtual_of(l);
 	struct virtual_job *job = mem_zalloc(sizeof(*job));
@@ -107,28 +110,31 @@ virtual_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost
 	job->done = done;
 	job->arg = arg;
 	job->cost = cost;
+	job->site = site;
 	if (list_empty(&v->jobs))
 		loop_timer_set(v->job_timer, 0);
 	list_append(&v->jobs, &job->list);
 }
 
 static struct loop_fd *
-virtual_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg)
+virtual_fd_new(struct loop *l, int fd, loop_fd_fn fn, void *arg, const char *site)
 {
 	(void)l;
 	(void)fd;
 	(void)fn;
 	(void)arg;
+	(void)site;
 	return NULL;
 }
 
 static int
-virtual_signal(struct loop *l, int signo, loop_fn fn, void *arg)
+virtual_signal(struct loop *l, int signo, loop_fn fn, void *arg, const char *site)
 {
 	(void)l;
 	(void)signo;
 	(void)fn;
 	(void)arg;
+	(void)site;
 	return ERR_UNSUPPORTED;
 }
 

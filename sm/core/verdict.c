@@ -190,8 +190,6 @@ tell_mads(const struct subnet *s)
 {
 	const struct transact_counters *c = transact_counters(s->transact);
 
-	log_debug("the longest turn of the loop took %lld us",
-		  (long long)(loop_longest(s->env.loop) / 1000));
 	for (uint16_t i = 0; i < 256; i++) {
 		const char *name = mad_attr_name(i);
 

@@ -107,6 +107,8 @@ client_work(struct ctl_client *c)
 			return false;
 		if (!c->req && !client_next(c))
 			return false;
+		if (c->req->command)
+			loop_doing(c->loop, c->req->command->name);
 		if (c->req->step && c->req->step(c->req) == STEP_DONE)
 			req_end(c->req);
 		if (c->req->answered) {

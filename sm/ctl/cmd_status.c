@@ -221,11 +221,22 @@ put_subnet(struct json *j, const struct ctl_subnet *s)
 }
 
 static void
+put_loop(struct json *j, const struct loop_turns *turns)
+{
+	jw_object(j, "loop");
+	jw_uint(j, "slow", turns->slow);
+	jw_real(j, "longest_ms", (double)turns->longest / 1e6);
+	jw_str(j, "longest_at", turns->site);
+	jw_end(j);
+}
+
+static void
 status(struct ctl_req *r)
 {
 	struct json *j = req_begin(r);
 
 	jw_str(j, "version", WEFT_VERSION);
+	put_loop(j, loop_turns(r->loop));
 	jw_array(j, "subnets");
 	for (unsigned i = 0; i < r->host->nsubnets; i++) {
 		if (!r->subnet || r->subnet == &r->host->subnets[i])

@@ -307,8 +307,10 @@ req_start(struct ctl_client *client, const char *line, size_t len)
 	r->loop = client->loop;
 	r->out = &client->out;
 	r->started = loop_now(r->loop);
-	if (prepare(r, line, len))
+	if (prepare(r, line, len)) {
+		loop_doing(r->loop, r->command->name);
 		r->command->run(r);
+	}
 	return r;
 }
 

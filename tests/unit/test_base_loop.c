@@ -686,6 +686,51 @@ test_signals(void **state)
 	loop_free(s.l);
 }
 
+/* Takes more of the processor than one callback may. */
+static void
+step_burn(void *arg)
+{
+	monotime until = clock_processor() + LOOP_SLOW + MSEC(2);
+
+	(void)arg;
+	while (clock_processor() < until)
+		;
+}
+
+static void
+burn(struct loop *l, bool worker)
+{
+	struct step s = { .l = l };
+
+	if (worker) {
+		loop_work(l, step_burn, step_flag, &s, 0);
+	} else {
+		loop_post(l, step_burn, &s);
+		loop_post(l, step_flag, &s);
+	}
+	loop_run_until(l, loop_now(l) + LONG, &s.flag);
+	assert_true(s.flag);
+}
+
+/* Who holds up the others is counted and named; workers do not, real or not. */
+static void
+test_slow(void **state)
+{
+	struct loop *loops[] = { loop_new_event(), loop_new_virtual(1) };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		burn(loops[i], true);
+		assert_int_equal(loop_turns(loops[i])->slow, 0);
+		assert_true(loop_turns(loops[i])->longest < LOOP_SLOW);
+		burn(loops[i], false);
+		assert_int_equal(loop_turns(loops[i])->slow, 1);
+		assert_true(loop_turns(loops[i])->longest > LOOP_SLOW);
+		assert_non_null(strstr(loop_turns(loops[i])->site, "test_base_loop.c step_burn"));
+		loop_free(loops[i]);
+	}
+}
+
 int
 main(void)
 {
@@ -705,6 +750,7 @@ main(void)
 		cmocka_unit_test(test_fds),
 		cmocka_unit_test(test_fairness),
 		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
