@@ -27,8 +27,8 @@ lend_conf(void *arg)
 static const struct nodeinfo *
 lend_node(void *arg, uint64_t guid)
 {
-	const struct subnet *s = arg;
-	const struct device *d = topo_find(&s->topo, guid);
+	struct subnet *s = arg;
+	const struct device *d = topo_find_near(&s->topo, guid);
 
 	return d ? &d->info : NULL;
 }
@@ -36,17 +36,17 @@ lend_node(void *arg, uint64_t guid)
 static const struct switchinfo *
 lend_switch(void *arg, uint64_t guid)
 {
-	const struct subnet *s = arg;
-	const struct device *d = topo_find(&s->topo, guid);
+	struct subnet *s = arg;
+	const struct device *d = topo_find_near(&s->topo, guid);
 
 	return d && d->info.node_type == NODE_SWITCH ? &d->sw : NULL;
 }
 
 /* The port, if anything was ever read of it. */
 static struct live_port *
-find_port(const struct subnet *s, uint64_t guid, unsigned port)
+find_port(struct subnet *s, uint64_t guid, unsigned port)
 {
-	struct device *d = topo_find(&s->topo, guid);
+	struct device *d = topo_find_near(&s->topo, guid);
 
 	if (!d || port > d->info.num_ports || !(d->ports[port].flags & LIVE_PORT_READ))
 		return NULL;

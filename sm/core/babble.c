@@ -132,6 +132,7 @@ babble_heard(struct subnet *s, struct live_port *p)
 	if (p->streak < BABBLES || p->flags & LIVE_PORT_BABBLES || s->reroute.done)
 		return;
 	p->flags |= LIVE_PORT_BABBLES;
+	remarks_add(&s->topo, p->device);
 	if (!loop_timer_pending(s->babble.timer))
 		loop_timer_set(s->babble.timer, TICK);
 	if (d)

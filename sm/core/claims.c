@@ -89,6 +89,7 @@ claims_refuse(struct subnet *s, struct live_port *p, const struct live_port *fir
 	if (p->flags & LIVE_PORT_DUPLICATE)
 		return;
 	p->flags |= LIVE_PORT_DUPLICATE;
+	remarks_add(&s->topo, p->device);
 	refuse_tell(s, p, first);
 }
 

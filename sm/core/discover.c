@@ -23,6 +23,7 @@ sweep_probe_failed(struct subnet *s, struct live_port *p)
 {
 	claims_close(p);
 	p->flags |= LIVE_PORT_UNANSWERED;
+	remarks_add(&s->topo, p->device);
 	if (p->probe_failures < 255)
 		p->probe_failures++;
 	p->probe_after = loop_now(s->env.loop) + sweep_backoff(p->probe_failures);
@@ -320,7 +321,7 @@ port_down(struct subnet *s, struct live_port *p)
 	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_STUCK | LIVE_PORT_TOO_FAR);
 	claims_close(p);
 	p->probe_failures = 0;
-	p->stubborn = 0;
+	remarks_stubborn(&s->topo, p, 0);
 	if (!peer)
 		return;
 	topo_unlink(&s->topo, p);

@@ -30,6 +30,8 @@ core_src := \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \
+	sm/core/refresh.c \
+	sm/core/remarks.c \
 	sm/core/reroute.c \
 	sm/core/route.c \
 	sm/core/snapshot.c \

@@ -7,6 +7,10 @@
  * the LID that its GUID had before (the record, kept in the store); else the next free one, hosts
  * of one leaf next to each other and switches behind the hosts. A record of an absent GUID keeps
  * its LID out of use until nothing else is left, then the one absent longest is given away.
+ *
+ * In a large fabric it takes its time to look up all records, and to write them, so an assignment
+ * goes step by step, of which the long ones stop after a slice. Records change from settle() on;
+ * what has come so far is not left half done (lids_drop).
  */
 #include "sm/core/subnet_i.h"
 
@@ -15,6 +19,9 @@
 #include <string.h>
 #include "sm/base/mem.h"
 
+#define PORTS_SLICE 8192u	/* ports that are looked at in one go */
+#define RECORDS_SLICE 2048u	/* records that are written */
+
 /* Who uses each unicast LID in this assignment. */
 enum lid_use {
 	LID_FREE,
@@ -22,14 +29,26 @@ enum lid_use {
 	LID_TAKEN,
 };
 
+/* An end port. */
+struct lid_end {
+	uint32_t port;		/* its index */
+	uint32_t record;	/* its record's index; MAP_NONE: it has none */
+};
+
 struct assignment {
 	struct subnet *s;
-	const struct fabric *f;
-	struct plan_lids *lids;
+	const struct fabric *f;	/* reference held */
+	struct plan_lids *lids;	/* what comes of it; owned */
+	struct lid_end *ends;	/* by port index */
+	uint32_t nends;		/* of these */
+	bool *before;		/* by record: it was present */
+	uint32_t nbefore;	/* of these */
 	uint8_t *use;		/* enum lid_use by LID */
 	uint16_t max;		/* highest LID that every switch can forward */
 	unsigned needed;	/* LIDs that the end ports take in all */
 	uint16_t hint;		/* free LIDs are looked for from here */
+	unsigned step;		/* index into steps[] */
+	uint32_t at;		/* where this goes on */
 };
 
 static struct lid_record *
@@ -149,51 +168,57 @@ take(struct assignment *a, uint32_t port, unsigned lid, unsigned lmc)
 	a->lids->lmc[port] = (uint8_t)lmc;
 }
 
+/* The end's record, or NULL. */
+static struct lid_record *
+record_of(const struct assignment *a, const struct lid_end *e)
+{
+	return e->record == MAP_NONE ? NULL : &a->s->lids.records[e->record];
+}
+
 /* First claims: ports that hold the very LID that is recorded for them. */
 static void
-keep_recorded(struct assignment *a, uint32_t port)
+keep_recorded(struct assignment *a, const struct lid_end *e)
 {
-	const struct fabric_port *p = &a->f->ports[port];
-	const struct lid_record *r = record_find(&a->s->lids, p->guid);
+	const struct fabric_port *p = &a->f->ports[e->port];
+	const struct lid_record *r = record_of(a, e);
 	unsigned lmc = port_lmc(a, p);
 
 	if (r && r->lid == p->lid && range_is(a, p->lid, lmc, LID_FREE))
-		take(a, port, p->lid, lmc);
+		take(a, e->port, p->lid, lmc);
 }
 
 /* Second: live ports that hold a legal LID which nobody has claimed: traffic uses it. Of several
  * the lowest index (GUID order of nodes) keeps it. */
 static void
-keep_live(struct assignment *a, uint32_t port)
+keep_live(struct assignment *a, const struct lid_end *e)
 {
-	const struct fabric_port *p = &a->f->ports[port];
+	const struct fabric_port *p = &a->f->ports[e->port];
 	unsigned lmc = port_lmc(a, p);
 
-	if (!a->lids->base[port] && p->state >= PORT_ARMED && range_is(a, p->lid, lmc, LID_FREE))
-		take(a, port, p->lid, lmc);
+	if (!a->lids->base[e->port] && p->state >= PORT_ARMED && range_is(a, p->lid, lmc, LID_FREE))
+		take(a, e->port, p->lid, lmc);
 }
 
 /* Third: ports that come up with a legal LID, perhaps from elsewhere. */
 static void
-keep_held(struct assignment *a, uint32_t port)
+keep_held(struct assignment *a, const struct lid_end *e)
 {
-	const struct fabric_port *p = &a->f->ports[port];
+	const struct fabric_port *p = &a->f->ports[e->port];
 	unsigned lmc = port_lmc(a, p);
 
-	if (!a->lids->base[port] && range_is(a, p->lid, lmc, LID_FREE))
-		take(a, port, p->lid, lmc);
+	if (!a->lids->base[e->port] && range_is(a, p->lid, lmc, LID_FREE))
+		take(a, e->port, p->lid, lmc);
 }
 
 /* Fourth: what the record says. */
 static void
-use_record(struct assignment *a, uint32_t port)
+use_record(struct assignment *a, const struct lid_end *e)
 {
-	const struct fabric_port *p = &a->f->ports[port];
-	const struct lid_record *r = record_find(&a->s->lids, p->guid);
-	unsigned lmc = port_lmc(a, p);
+	const struct lid_record *r = record_of(a, e);
+	unsigned lmc = port_lmc(a, &a->f->ports[e->port]);
 
-	if (!a->lids->base[port] && r && range_is(a, r->lid, lmc, LID_FREE))
-		take(a, port, r->lid, lmc);
+	if (!a->lids->base[e->port] && r && range_is(a, r->lid, lmc, LID_FREE))
+		take(a, e->port, r->lid, lmc);
 }
 
 static void
@@ -306,30 +331,23 @@ allocate_all(struct assignment *a)
 		}
 	}
 	for (int switches = 0; switches <= 1; switches++)
-		for (uint32_t i = 0; i < f->nports; i++)
-			if (is_end_port(f, &f->ports[i]) &&
-			    (f->nodes[f->ports[i].node].type == NODE_SWITCH) == switches)
-				allocate(a, i);
+		for (uint32_t i = 0; i < a->nends; i++)
+			if ((f->nodes[f->ports[a->ends[i].port].node].type == NODE_SWITCH) ==
+			    switches)
+				allocate(a, a->ends[i].port);
 }
 
 static void
-each_end_port(struct assignment *a, void (*fn)(struct assignment *, uint32_t))
+each_end(struct assignment *a, void (*fn)(struct assignment *, const struct lid_end *))
 {
-	for (uint32_t i = 0; i < a->f->nports; i++)
-		if (is_end_port(a->f, &a->f->ports[i]))
-			fn(a, i);
+	for (uint32_t i = 0; i < a->nends; i++)
+		fn(a, &a->ends[i]);
 }
 
 static void
-count_needed(struct assignment *a, uint32_t port)
+mark_present(struct assignment *a, const struct lid_end *e)
 {
-	a->needed += 1u << port_lmc(a, &a->f->ports[port]);
-}
-
-static void
-mark_present(struct assignment *a, uint32_t port)
-{
-	struct lid_record *r = record_find(&a->s->lids, a->f->ports[port].guid);
+	struct lid_record *r = record_of(a, e);
 
 	if (r)
 		r->present = true;
@@ -451,53 +469,149 @@ highest_lid(struct subnet *s, const struct fabric *f, unsigned needed)
 	return (uint16_t)(least_cap(f, needed) - 1);
 }
 
-/* Whose record went absent with this snapshot keeps the time it was last seen. */
-static void
-note_absent(struct subnet *s, const bool *before, uint32_t len)
+/* ---- Steps ---- */
+
+/* True: that was the last of `len`. */
+static bool
+slice_end(const struct assignment *a, uint32_t len, uint32_t slice, uint32_t *end)
 {
-	int64_t now = loop_wall(s->env.loop) / 1000000;
+	*end = len - a->at > slice ? a->at + slice : len;
+	return *end == len;
+}
 
-	for (uint32_t i = 0; i < len; i++) {
-		struct lid_record *r = &s->lids.records[i];
+/* The end ports, and their records. */
+static bool
+find_ends(struct assignment *a)
+{
+	const struct fabric *f = a->f;
+	uint32_t end;
+	bool last = slice_end(a, f->nports, PORTS_SLICE, &end);
 
-		if (!before[i] || r->present || !r->lid)
+	for (; a->at < end; a->at++) {
+		const struct fabric_port *p = &f->ports[a->at];
+
+		if (!is_end_port(f, p))
+			continue;
+		a->ends[a->nends++] = (struct lid_end){
+			a->at, map_get(&a->s->lids.by_guid, p->guid),
+		};
+		a->needed += 1u << port_lmc(a, p);
+	}
+	return last;
+}
+
+/* Who has which LID. */
+static bool
+settle(struct assignment *a)
+{
+	struct lid_store *l = &a->s->lids;
+
+	a->nbefore = l->len;
+	a->before = mem_array(l->len + 1u, sizeof(bool));
+	for (uint32_t i = 0; i < l->len; i++) {
+		a->before[i] = l->records[i].present;
+		l->records[i].present = false;
+	}
+	a->max = highest_lid(a->s, a->f, a->needed);
+	each_end(a, mark_present);
+	each_end(a, keep_recorded);
+	each_end(a, keep_live);
+	reserve_absent(a, true);
+	each_end(a, keep_held);
+	each_end(a, use_record);
+	reserve_absent(a, false);
+	allocate_all(a);
+	return true;
+}
+
+static bool
+remember_all(struct assignment *a)
+{
+	uint32_t end;
+	bool last = slice_end(a, a->nends, RECORDS_SLICE, &end);
+
+	for (; a->at < end; a->at++)
+		remember(a, a->ends[a->at].port);
+	return last;
+}
+
+/* Whose record went absent with this snapshot keeps the time it was last seen. */
+static bool
+note_absent(struct assignment *a)
+{
+	int64_t now = loop_wall(a->s->env.loop) / 1000000;
+	uint32_t end;
+	bool last = slice_end(a, a->nbefore, RECORDS_SLICE, &end);
+
+	for (; a->at < end; a->at++) {
+		struct lid_record *r = &a->s->lids.records[a->at];
+
+		if (!a->before[a->at] || r->present || !r->lid)
 			continue;
 		r->last_seen = now;
-		record_put(s, r);
+		record_put(a->s, r);
 	}
+	return last;
+}
+
+static bool
+index_all(struct assignment *a)
+{
+	commit(a->s);
+	plan_lids_index(a->lids, a->f);
+	return true;
+}
+
+static bool (*const steps[])(struct assignment *a) = {
+	find_ends, settle, remember_all, note_absent, index_all,
+};
+#define STEPS (sizeof(steps) / sizeof(steps[0]))
+
+struct assignment *
+lids_begin(struct subnet *s, const struct fabric *f)
+{
+	struct assignment *a = mem_zalloc(sizeof(*a));
+
+	a->s = s;
+	a->f = fabric_ref(f);
+	a->lids = plan_lids_new(f);
+	a->use = mem_zalloc(LID_TABLE_LEN + 128);
+	a->ends = mem_array(f->nports + 1u, sizeof(*a->ends));
+	return a;
+}
+
+bool
+lids_slice(struct assignment *a)
+{
+	if (a->step < STEPS && steps[a->step](a)) {
+		a->step++;
+		a->at = 0;
+	}
+	return a->step == STEPS;
 }
 
 struct plan_lids *
-lids_assign(struct subnet *s, const struct fabric *f)
+lids_end(struct assignment *a)
 {
-	struct assignment a = {
-		.s = s, .f = f, .lids = plan_lids_new(f),
-		.use = mem_zalloc(LID_TABLE_LEN + 128),
-	};
-	uint32_t before_len = s->lids.len;
-	bool *before = mem_array(before_len ? before_len : 1, sizeof(bool));
+	struct plan_lids *lids = a->lids;
 
-	for (uint32_t i = 0; i < before_len; i++) {
-		before[i] = s->lids.records[i].present;
-		s->lids.records[i].present = false;
-	}
-	each_end_port(&a, count_needed);
-	a.max = highest_lid(s, f, a.needed);
-	each_end_port(&a, mark_present);
-	each_end_port(&a, keep_recorded);
-	each_end_port(&a, keep_live);
-	reserve_absent(&a, true);
-	each_end_port(&a, keep_held);
-	each_end_port(&a, use_record);
-	reserve_absent(&a, false);
-	allocate_all(&a);
-	each_end_port(&a, remember);
-	note_absent(s, before, before_len);
-	commit(s);
-	plan_lids_index(a.lids, f);
-	mem_free(before);
-	mem_free(a.use);
-	return a.lids;
+	fabric_unref(a->f);
+	mem_free(a->ends);
+	mem_free(a->before);
+	mem_free(a->use);
+	mem_free(a);
+	return lids;
+}
+
+/* Records that have begun to change must say the same to the end. */
+void
+lids_drop(struct assignment *a)
+{
+	if (!a)
+		return;
+	while (a->before && !lids_slice(a))
+		;
+	plan_lids_unref(lids_end(a));
 }
 
 void

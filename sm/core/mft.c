@@ -528,6 +528,7 @@ fail(struct subnet *s, struct device *d, const char *why)
 			     "%s does not take its multicast table: %s",
 			     device_text(text, d, s->env.names), why);
 	d->mft.failed = s->multicast.troubled = true;
+	remarks_add(&s->topo, d);
 	wait = backoff_delay(RETRY_FIRST, RETRY_MAX, ++d->mft.failures);
 	d->mft.retry_at = loop_now(s->env.loop) + wait;
 	s->multicast.failed++;

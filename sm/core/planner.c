@@ -269,12 +269,10 @@ find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	/* It forwarded before us: who knows what else hosts were told. */
 	if (!j->given.engine[0] && j->shadow)
 		j->given.stale = 1;
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-		uint32_t node = fabric_node_by_guid(f, d->guid);
-		uint32_t sw = node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 
-		if (sw == FABRIC_NONE)
+		if (!d)
 			continue;
 		j->refuses[sw] = d->lanes_refused ||
 				 !(d->ports[0].info.cap_mask & CAP_SL_MAPPING);

@@ -319,7 +319,7 @@ tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t
 {
 	struct live_port *p = &d->ports[n];
 
-	p->stubborn = (p->stubborn & ~set) | (kept & ~(uint32_t)FIELD_STATE);
+	remarks_stubborn(&s->topo, p, (p->stubborn & ~set) | (kept & ~(uint32_t)FIELD_STATE));
 	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
 		if (kept & FIELDS_FORWARDING & 1u << bit && bit != 15)
 			push_failure(s, d, "port %u keeps another %s than was set", n,
@@ -682,7 +682,7 @@ push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *))
 		if (!d)
 			continue;
 		fn(s, d);
-		ports += d->info.num_ports + 1u;
+		ports += d->info.num_ports + SNAPSHOT_DEVICE;
 	}
 	return s->push.at >= t->len;
 }

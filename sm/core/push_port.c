@@ -253,7 +253,7 @@ push_forget_stubborn(struct subnet *s)
 		struct device *d = list_entry(it, struct device, all);
 
 		for (unsigned n = 0; n <= d->info.num_ports; n++)
-			d->ports[n].stubborn = 0;
+			remarks_stubborn(&s->topo, &d->ports[n], 0);
 		d->lanes_refused = d->lanes_plain = false;
 	}
 }

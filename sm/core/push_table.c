@@ -262,13 +262,11 @@ push_shadow_plan(struct subnet *s, const struct fabric *f)
 	struct plan *p = plan_new(f);
 	bool any = false;
 
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
-		uint32_t node = fabric_node_by_guid(f, d->guid);
-		uint32_t sw = node == FABRIC_NONE ? FABRIC_NONE : f->nodes[node].sw;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 
 		/* What is not certain is written first, in PUSH_NEW. */
-		if (sw == FABRIC_NONE || !d->lft || !(d->lft_trusted || d->silent))
+		if (!d || !d->lft || !(d->lft_trusted || d->silent))
 			continue;
 		p->rows[sw] = plan_row_ref(d->lft);
 		p->fixed[sw] = d->silent;

@@ -3,10 +3,11 @@
  * Stage ROUTE up to the planner: what routing is shown.
  *
  * In a large fabric each step takes its time, so others have their turn between them: the model is
- * collected in slices, the snapshot is built and what is drained is left out on the worker, LIDs
- * are assigned, the planner is started. A sweep that found a change and a command that routes what
- * is known (`weft reroute`, `drain`, `fail`) go the same way. What is under way belongs to the
- * subnet until it is let go (route_drop): then the worker's result is thrown away.
+ * collected in slices, the snapshot is built and what is drained is left out on the worker, devices
+ * learn which nodes they are, LIDs are assigned, the planner is started. A sweep that found a change
+ * and a command that routes what is known (`weft reroute`, `drain`, `fail`) go the same way. What is
+ * under way belongs to the subnet until it is let go (route_drop): then the worker's result is
+ * thrown away.
  */
 #include "sm/core/subnet_i.h"
 
@@ -24,6 +25,9 @@ struct route_job {
 	const struct fabric *whole;	/* the snapshot; reference held; NULL: not yet */
 	const struct fabric *shown;	/* what routing is shown of it; likewise */
 	bool back;			/* it is the loop's again */
+	uint32_t indexed;		/* places of topo.table that know their node */
+	bool known;			/* all do */
+	struct assignment *assigning;	/* of LIDs, in slices; NULL */
 	struct plan_lids *lids;		/* for the planner; NULL: not yet, or a rehearsal */
 };
 
@@ -36,6 +40,7 @@ job_free(struct route_job *j)
 		fabric_unref(fabric_build(j->builder, 0));
 	fabric_unref(j->whole);
 	fabric_unref(j->shown);
+	lids_drop(j->assigning);
 	plan_lids_unref(j->lids);
 	drains_free(&j->drains);
 	mem_free(j);
@@ -71,7 +76,6 @@ done(void *arg)
 		return;
 	}
 	j->back = true;
-	snapshot_index(&s->topo, j->whole);
 	s->reroute.report.cables = j->report.cables;
 	s->reroute.report.kept = j->report.kept;
 	if (j->c.kind == CHANGE_FAIL && cuts_us_off(j->shown)) {
@@ -121,6 +125,17 @@ plan(struct subnet *s)
 	route_drop(s);
 }
 
+static void
+assign(struct subnet *s, struct route_job *j)
+{
+	if (!j->assigning) {
+		j->assigning = lids_begin(s, j->shown);
+	} else if (lids_slice(j->assigning)) {
+		j->lids = lids_end(j->assigning);
+		j->assigning = NULL;
+	}
+}
+
 void
 route_turn(struct subnet *s)
 {
@@ -131,8 +146,10 @@ route_turn(struct subnet *s)
 			build(s);
 			return;
 		}
+	} else if (j && !j->known) {
+		j->known = snapshot_index(&s->topo, j->whole, &j->indexed);
 	} else if (j && !j->lids && !j->c.dry_run) {
-		j->lids = lids_assign(s, j->shown);
+		assign(s, j);
 	} else if (j) {
 		plan(s);
 		return;

@@ -14,6 +14,8 @@
 #include <string.h>
 #include "sm/base/mem.h"
 
+#define INDEX_SLICE 2048u	/* devices that learn their node in one go */
+
 struct snapshot {
 	struct topo *t;			/* the model */
 	struct fabric_builder *b;	/* what was collected; owned */
@@ -192,7 +194,7 @@ walk(struct snapshot *sn, const struct name_map *names)
 
 		if (!d)
 			continue;
-		ports += d->info.num_ports + 1u;
+		ports += d->info.num_ports + SNAPSHOT_DEVICE;
 		if (sn->cables)
 			add_links(sn, d);
 		else if (d->complete)
@@ -241,14 +243,26 @@ snapshot_end(struct snapshot *sn)
 	return b;
 }
 
-void
-snapshot_index(struct topo *t, const struct fabric *f)
+bool
+snapshot_index(struct topo *t, const struct fabric *f, uint32_t *at)
 {
-	list_each(it, &t->devices) {
-		struct device *d = list_entry(it, struct device, all);
+	uint32_t end = t->len - *at > INDEX_SLICE ? *at + INDEX_SLICE : t->len;
 
-		d->fabric_node = d->complete ? fabric_node_by_guid(f, d->guid) : FABRIC_NONE;
+	if (*at == 0) {
+		mem_free(t->by_node);
+		t->by_node = mem_array(f->nnodes + 1u, sizeof(*t->by_node));
+		t->nby_node = f->nnodes;
 	}
+	for (; *at < end; ++*at) {
+		struct device *d = t->table[*at];
+
+		if (!d)
+			continue;
+		d->fabric_node = d->complete ? fabric_node_by_guid(f, d->guid) : FABRIC_NONE;
+		if (d->fabric_node != FABRIC_NONE)
+			t->by_node[d->fabric_node] = *at;
+	}
+	return *at >= t->len;
 }
 
 const struct fabric *
@@ -256,11 +270,13 @@ snapshot_take(struct topo *t, const struct name_map *names, uint64_t generation)
 {
 	struct snapshot *sn = snapshot_new(t);
 	const struct fabric *f;
+	uint32_t at = 0;
 
 	while (!snapshot_slice(sn, names))
 		;
 	f = fabric_build(snapshot_end(sn), generation);
-	snapshot_index(t, f);
+	while (!snapshot_index(t, f, &at))
+		;
 	return f;
 }
 
@@ -318,7 +334,7 @@ snapshot_states_slice(struct snapshot_states *st, const struct topo *t)
 		const struct fabric_node *node = &st->f->nodes[st->at++];
 
 		node_states(st, t, node);
-		ports += node->nports + 1u;
+		ports += node->nports + SNAPSHOT_DEVICE;
 	}
 	return st->at == st->f->nnodes;
 }

@@ -4,8 +4,10 @@
 
 #include "sm/core/topo.h"
 
-/* Ports that a slice of a walk over the model looks at, about: a millisecond's work or two. */
-#define SNAPSHOT_SLICE 4096u
+/* What a slice of a walk over the model looks at, about, where a device costs as much as some
+ * ports: a millisecond's work or two, where nothing is in the processor's cache. */
+#define SNAPSHOT_SLICE 2048u
+#define SNAPSHOT_DEVICE 4u
 
 /* The model as a snapshot: complete devices, links both of whose ends are up. */
 const struct fabric *
@@ -26,9 +28,10 @@ struct fabric_builder *
 snapshot_end(struct snapshot *sn);
 void
 snapshot_free(struct snapshot *sn);	/* NULL is allowed */
-/* Tell devices which nodes of the snapshot they are. */
-void
-snapshot_index(struct topo *t, const struct fabric *f);
+/* Tell devices which nodes of the snapshot they are, bit by bit from *at (0 at first) on; true: all
+ * know. */
+bool
+snapshot_index(struct topo *t, const struct fabric *f, uint32_t *at);
 
 /* The snapshot `f` with the states that its ports have now, bit by bit; cables are as they were. */
 struct snapshot_states;

@@ -35,32 +35,19 @@ warn(struct subnet_status *st, const char *fmt, ...)
 static void
 warn_stubborn(struct subnet *s, struct subnet_status *st)
 {
-	uint32_t ports[FIELD_COUNT] = {0};
-	const struct device *first[FIELD_COUNT] = {0};
 	char text[DEVICE_TEXT_SIZE];
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	for (unsigned bit = 0; bit < FIELD_COUNT; bit++) {
+		uint32_t ports = remarks_stubborn_ports(&s->topo, bit);
+		const struct device *d = ports ? remarks_stubborn_device(&s->topo, bit) : NULL;
 
-		for (unsigned n = 0; n <= d->info.num_ports; n++) {
-			uint32_t kept = d->ports[n].stubborn;
-
-			for (unsigned bit = 0; kept && bit < FIELD_COUNT; bit++) {
-				if (!(kept & 1u << bit))
-					continue;
-				ports[bit]++;
-				if (!first[bit])
-					first[bit] = d;
-			}
-		}
-	}
-	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
-		if (ports[bit])
-			warn(st, "%u ports accept %s but keep another value than was set (the "
-			     "first is on %s); %s", ports[bit], push_field_name(bit),
-			     device_text(text, first[bit], s->env.names),
+		if (d)
+			warn(st, "%u ports accept %s but keep another value than was set (one is "
+			     "on %s); %s", ports, push_field_name(bit),
+			     device_text(text, d, s->env.names),
 			     1u << bit & FIELDS_FORWARDING ? "traffic may suffer" :
 			     "traffic is not touched");
+	}
 }
 
 static void
@@ -69,8 +56,8 @@ warn_silent(struct subnet *s, struct subnet_status *st)
 	char text[DEVICE_TEXT_SIZE];
 	uint32_t unanswered = 0;
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
 
 		if (d->silent && ++st->silent <= LISTED_DEVICES)
 			warn(st, "%s does not answer though its cable is up",
@@ -94,8 +81,8 @@ warn_duplicates(struct subnet *s, struct subnet_status *st)
 {
 	uint32_t ports = 0;
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
 
 		for (unsigned n = 1; n <= d->info.num_ports; n++)
 			ports += (d->ports[n].flags & LIVE_PORT_DUPLICATE) != 0;
@@ -111,8 +98,8 @@ warn_too_far(struct subnet *s, struct subnet_status *st)
 	char text[DEVICE_TEXT_SIZE];
 	uint32_t ports = 0;
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
 
 		for (unsigned n = 1; n <= d->info.num_ports; n++) {
 			const struct live_port *p = &d->ports[n];
@@ -130,28 +117,36 @@ warn_too_far(struct subnet *s, struct subnet_status *st)
 		     SMP_MAX_HOPS);
 }
 
+/* As other warnings name it. */
+static const char *
+switch_text(char text[DEVICE_TEXT_SIZE], const struct subnet *s, const struct fabric_node *n)
+{
+	const struct device *d = topo_find(&s->topo, n->guid);
+
+	if (d)
+		return device_text(text, d, s->env.names);
+	return guid_text(text, n->guid);
+}
+
 /* Groups have fewer multicast LIDs than they need, or a switch has room for fewer than are used. */
 static void
 warn_mlids(const struct subnet *s, struct subnet_status *st)
 {
 	const struct sa_groups *groups = sa_groups(s->sa);
 	unsigned used = sa_groups_end(groups) - SA_MLID_FIRST, short_of = 0;
-	const struct device *least = NULL;
+	const struct fabric *f = s->plan->fabric;
+	const struct fabric_node *least = NULL;
 	char text[DEVICE_TEXT_SIZE];
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(f, sw);
 
-		if (d->info.node_type != NODE_SWITCH || !d->complete)
-			continue;
-		if (d->sw.multicast_fdb_cap &&
-		    (!least || d->sw.multicast_fdb_cap < least->sw.multicast_fdb_cap))
-			least = d;
-		if (d->sw.multicast_fdb_cap < used && ++short_of <= LISTED_DEVICES)
+		if (n->mft_cap && (!least || n->mft_cap < least->mft_cap))
+			least = n;
+		if (n->mft_cap < used && ++short_of <= LISTED_DEVICES)
 			warn(st, "%s has room for %u multicast LIDs, and does not forward what is "
-			     "sent to those from 0x%04x on",
-			     device_text(text, d, s->env.names), d->sw.multicast_fdb_cap,
-			     SA_MLID_FIRST + d->sw.multicast_fdb_cap);
+			     "sent to those from 0x%04x on", switch_text(text, s, n), n->mft_cap,
+			     SA_MLID_FIRST + n->mft_cap);
 	}
 	if (short_of > LISTED_DEVICES)
 		warn(st, "%u switches in all have less room than multicast LIDs are used",
@@ -159,7 +154,7 @@ warn_mlids(const struct subnet *s, struct subnet_status *st)
 	if (least && sa_groups_crowded(groups))
 		warn(st, "%u multicast groups share the multicast LID of another one, for %s has "
 		     "room for %u", sa_groups_crowded(groups),
-		     device_text(text, least, s->env.names), least->sw.multicast_fdb_cap);
+		     switch_text(text, s, least), least->mft_cap);
 }
 
 /* Switches that hold something else than they should. */
@@ -169,8 +164,8 @@ warn_mfts(const struct subnet *s, struct subnet_status *st)
 	char text[DEVICE_TEXT_SIZE];
 	uint32_t n = 0;
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
 
 		if (d->mft.failures && !d->silent && ++n <= LISTED_DEVICES)
 			warn(st, "%s does not take its multicast table; it is tried again",
@@ -210,10 +205,10 @@ warn_stale(const struct subnet *s, struct subnet_status *st)
 static void
 warn_multicast(const struct subnet *s, struct subnet_status *st)
 {
-	if (s->role == ROLE_MASTER) {
+	if (s->role == ROLE_MASTER && s->plan)
 		warn_mlids(s, st);
+	if (s->role == ROLE_MASTER)
 		warn_mfts(s, st);
-	}
 	if (s->multicast.refused[0])
 		warn(st, "multicast is not forwarded, for with its trees the routing would have a "
 		     "%.200s", s->multicast.refused);
@@ -229,8 +224,8 @@ warn_babbling(struct subnet *s, struct subnet_status *st)
 	char text[DEVICE_TEXT_SIZE];
 	uint32_t ports = 0;
 
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
 
 		for (unsigned n = 1; n <= d->info.num_ports; n++) {
 			const struct live_port *p = &d->ports[n];
@@ -258,6 +253,7 @@ warn_babbling(struct subnet *s, struct subnet_status *st)
 static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
+	remarks_settle(&s->topo);
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
 		warn(st, "%s", s->why_not);
 	if (s->plan && s->plan->reason[0])

@@ -167,66 +167,18 @@ retry_due(const struct subnet *s)
 	return s->push_incomplete && loop_now(s->env.loop) >= s->retry_at;
 }
 
-/* What is known now, as routing would see it. */
-static const struct fabric *
-snapshot_anew(struct subnet *s)
-{
-	const struct fabric *whole = snapshot_take(&s->topo, s->env.names, ++s->generation);
-	struct change_report report;
-	const struct fabric *shown = drains_cut(&s->drains, whole, s->generation, &report);
-
-	fabric_unref(whole);
-	return shown;
-}
-
-static void
-publish_on(struct subnet *s, const struct fabric *f)
-{
-	struct plan *plan = plan_on_fabric(s->plan, f);
-
-	fabric_unref(f);
-	if (!plan)
-		return;
-	plan_unref(s->plan);
-	s->plan = plan;
-	s->published_wall = loop_wall(s->env.loop);
-}
-
-bool
-subnet_refresh(struct subnet *s)
-{
-	const struct fabric *f;
-
-	if (!s->states)
-		s->states = snapshot_states_new(s->plan->fabric);
-	if (!snapshot_states_slice(s->states, &s->topo))
-		return false;
-	f = snapshot_states_end(s->states, ++s->generation);
-	s->states = NULL;
-	publish_on(s, f);
-	return true;
-}
-
-/* Names have changed, or what else a snapshot is made of: everything is written anew. */
-static void
-refresh_all(struct subnet *s)
-{
-	s->want_refresh = false;
-	publish_on(s, snapshot_anew(s));
-}
-
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
 void
 subnet_go_on(struct subnet *s)
 {
 	bool timed = loop_timer_pending(s->timer);
 
-	if (s->want_refresh && s->plan)
-		refresh_all(s);
 	lids_save_again(s);
 	if (s->wanted == SWEEP_NONE && !s->want_route)
 		s->forced = false;
 	subnet_set_stage(s, SUBNET_IDLE);
+	if (s->want_refresh && s->plan)
+		refresh_all(s);
 	if (s->role == ROLE_STANDBY)
 		loop_timer_set(s->timer, s->conf->standby_poll);
 	else if (s->conf->sweep_interval > 0 && !timed)
@@ -415,10 +367,13 @@ on_turn(void *subnet)
 
 	if (s->ending)
 		return;
-	if (s->stage == SUBNET_ROUTE)
+	if (s->stage == SUBNET_ROUTE) {
+		loop_doing(s->env.loop, "before routing");
 		route_turn(s);
-	else if (s->stage == SUBNET_PUSH)
+	} else if (s->stage == SUBNET_PUSH) {
+		loop_doing(s->env.loop, "programming");
 		push_turn(s);
+	}
 }
 
 void
@@ -487,8 +442,7 @@ lose_everything(struct subnet *s)
 	loop_timer_cancel(s->turn);
 	loop_timer_cancel(s->impatience);
 	route_drop(s);
-	snapshot_states_free(s->states);
-	s->states = NULL;
+	refresh_drop(s);
 	s->stage = SUBNET_WAITING;
 	reader_stage(s);
 	planner_drop(s);
@@ -612,6 +566,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->drain_timer = loop_timer_new(env->loop, push_drain_waited, s);
 	s->turn = loop_timer_new(env->loop, on_turn, s);
 	s->impatience = loop_timer_new(env->loop, between_break_off, s);
+	refresh_init(s);
 	s->proof.timer = loop_timer_new(env->loop, proof_begin, s);
 	s->port = open(open_arg, env->loop, conf->port, &events, e);
 	if (!s->port) {
@@ -649,6 +604,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->impatience);
 	loop_timer_free(s->proof.timer);
 	reader_free(s);
+	refresh_free(s);
 	topo_free(&s->topo);
 	plan_unref(s->push.plan);
 	plan_unref(s->plan);
@@ -705,9 +661,7 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 		s->want_route = true;
 		arm(s);
 	} else if (s->plan) {
-		s->want_refresh = true;		/* names may have changed */
-		if (s->stage == SUBNET_IDLE)
-			refresh_all(s);
+		refresh_all(s);			/* names may have changed */
 	}
 }
 

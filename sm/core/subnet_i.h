@@ -7,6 +7,7 @@
 #include "sm/core/multicast.h"
 #include "sm/core/partition_i.h"
 #include "sm/core/subnet.h"
+#include "sm/core/remarks.h"
 #include "sm/core/topo.h"
 #include "sm/fabric/change.h"
 #include "sm/port/transact.h"
@@ -195,6 +196,16 @@ struct route {
 	bool command;			/* for a command: what is known is routed */
 };
 
+/* The published plan on a newer snapshot, while that is made; see refresh.c. */
+struct snapshot_states;
+struct refresh_job;
+struct refresh {
+	struct loop_timer *timer;	/* the next slice of `collecting` */
+	struct snapshot *collecting;	/* everything, in slices; NULL */
+	struct refresh_job *job;	/* at the worker; NULL */
+	struct snapshot_states *states;	/* of ports, in slices; NULL */
+};
+
 /* Another subnet manager. */
 #define PEERS_MAX 32
 enum peer_presence {
@@ -307,7 +318,6 @@ struct reader {
 };
 
 struct sa;
-struct snapshot_states;
 
 struct subnet {
 	struct subnet_env env;
@@ -358,7 +368,7 @@ struct subnet {
 	struct loop_timer *turn;	/* the next bit of what a stage does by and by */
 	struct loop_timer *impatience;	/* then a stage between others is broken off */
 	struct route route;		/* what is being made for the planner */
-	struct snapshot_states *states;	/* for subnet_refresh(); NULL */
+	struct refresh refresh;		/* what is published on a newer snapshot */
 
 	struct peer_sm peers[PEERS_MAX];
 	unsigned npeers;
@@ -425,10 +435,6 @@ subnet_rest(struct subnet *s);
 /* The same when it was no sweep that ended. */
 void
 subnet_go_on(struct subnet *s);
-/* Publish what programming made of the ports, bit by bit: readers see ACTIVE, not what discovery
- * found. True: that is done; false: to be called again. */
-bool
-subnet_refresh(struct subnet *s);
 /* What a command asked for cannot be had. */
 void
 subnet_command_failed(struct subnet *s, int err, const char *why);
@@ -515,9 +521,20 @@ lids_free(struct lid_store *l);
 /* Write all records once more if the store failed to take some. */
 void
 lids_save_again(struct subnet *s);
-/* Assign LIDs to every end port of the snapshot; updates the records and puts them to the store. */
+/*
+ * Assign LIDs to every end port of the snapshot; updates the records and puts them to the store.
+ * Bit by bit: lids_slice() is called again until it returns true, then lids_end() gives what came
+ * of it (the caller's) and frees the rest. lids_drop() instead of it lets go at any time.
+ */
+struct assignment;
+struct assignment *
+lids_begin(struct subnet *s, const struct fabric *f);
+bool
+lids_slice(struct assignment *a);
 struct plan_lids *
-lids_assign(struct subnet *s, const struct fabric *f);
+lids_end(struct assignment *a);
+void
+lids_drop(struct assignment *a);	/* NULL is allowed */
 
 /* office.c: who led last. */
 void
@@ -606,6 +623,22 @@ route_turn(struct subnet *s);
 /* Let go of what is under way. */
 void
 route_drop(struct subnet *s);
+
+/* refresh.c */
+void
+refresh_init(struct subnet *s);
+/* Publish what programming made of the ports, bit by bit: readers see ACTIVE, not what discovery
+ * found. True: that is done; false: to be called again. */
+bool
+subnet_refresh(struct subnet *s);
+/* Publish what is known now, names and all, by and by: begun now, or when the stage has ended. */
+void
+refresh_all(struct subnet *s);
+/* Let go of what is under way. */
+void
+refresh_drop(struct subnet *s);
+void
+refresh_free(struct subnet *s);
 
 /* planner.c */
 /* Route `f`. `whole` is the same with all cables that are up. `lids` becomes the plan's; NULL for a

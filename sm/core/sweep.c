@@ -228,6 +228,7 @@ too_far(struct subnet *s, struct live_port *p)
 	bool told = p->flags & LIVE_PORT_TOO_FAR;
 
 	p->flags |= LIVE_PORT_TOO_FAR;
+	remarks_add(&s->topo, p->device);
 	if (told || p->peer)
 		return;
 	subnet_event(s, EVENT_SILENT, LOG_L_WARNING, p->device->guid, p->number,
@@ -612,6 +613,7 @@ make_silent(struct subnet *s, struct device *d)
 	if (d->silent)
 		return;
 	d->silent = true;
+	remarks_add(&s->topo, d);
 	s->sweep.changed = true;
 	subnet_event(s, EVENT_SILENT, LOG_L_WARNING, d->guid, 0,
 		     "%s does not answer though its cable is up; its tables are taken to be as "

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/core/lanes.h"
+#include "sm/core/remarks.h"
 
 void
 topo_init(struct topo *t)
@@ -20,6 +21,7 @@ topo_init(struct topo *t)
 	memset(t, 0, sizeof(*t));
 	list_init(&t->devices);
 	list_init(&t->claims);
+	list_init(&t->remarked);
 	tables_init(&t->tables);
 }
 
@@ -34,6 +36,7 @@ device_free(struct topo *t, struct device *d)
 	for (unsigned n = 0; n <= d->info.num_ports; n++)
 		mem_free(d->ports[n].guids);
 	tables_forget_device(&t->tables, d);
+	remarks_forget(t, d);
 	mem_free(d->ports);
 	mem_free(d);
 }
@@ -49,6 +52,7 @@ topo_free(struct topo *t)
 	map_free(&t->by_port_guid);
 	map_free(&t->extended);
 	mem_free(t->table);
+	mem_free(t->by_node);
 	tables_free(&t->tables);
 	ghosts_free(&t->ghosts);
 	watch = t->watch;
@@ -135,6 +139,7 @@ topo_add(struct topo *t, const struct nodeinfo *info)
 	d->tables.agent.kind = AGENT_READER;
 	transact_target_init(&d->tables.agent.target);
 	list_init(&d->tables.active);
+	list_init(&d->remarked);
 	d->tables.due = true;
 	d->ports = mem_array(info->num_ports + 1u, sizeof(*d->ports));
 	for (unsigned n = 0; n <= info->num_ports; n++) {
@@ -162,6 +167,32 @@ topo_find(const struct topo *t, uint64_t guid)
 	uint32_t i = map_get(&t->by_guid, guid);
 
 	return i < t->len && t->table[i] && t->table[i]->guid == guid ? t->table[i] : NULL;
+}
+
+static struct device *
+device_at(const struct topo *t, uint32_t node, uint64_t guid)
+{
+	uint32_t i = node < t->nby_node ? t->by_node[node] : MAP_NONE;
+
+	return i < t->len && t->table[i] && t->table[i]->guid == guid ? t->table[i] : NULL;
+}
+
+struct device *
+topo_find_near(struct topo *t, uint64_t guid)
+{
+	struct device *d = device_at(t, t->near, guid);
+
+	if (d)
+		return d;
+	d = device_at(t, t->near + 1, guid);
+	if (d) {
+		t->near++;
+		return d;
+	}
+	d = topo_find(t, guid);
+	if (d)
+		t->near = d->fabric_node;
+	return d;
 }
 
 /* The holder of this GUID is not what or where it was: claims to it are to be looked at again. */

@@ -78,7 +78,8 @@ struct live_port {
 	uint64_t far_guid;		/* node GUID that its last probe was answered with */
 	uint64_t seen_guid;		/* device behind it when it was looked at last; 0 none */
 	uint32_t far_sweep;		/* sweep of that probe */
-	uint32_t stubborn;		/* fields (enum push_field) that keep another value */
+	uint32_t stubborn;		/* fields (enum push_field) that keep another value; set
+					 * by remarks_stubborn() */
 	uint64_t *guids;		/* end port: GUIDInfo as acknowledged; NULL: never was */
 	uint32_t guids_known;		/* bit n: block n of it */
 	uint32_t guids_refused;		/* bit n: block n is not taken */
@@ -125,6 +126,7 @@ struct device_tables {
 struct device {
 	struct agent agent;		/* requests to this device */
 	struct list all;		/* in topo.devices */
+	struct list remarked;		/* in topo.remarked, or nowhere; see remarks.c */
 	uint64_t guid;			/* node GUID */
 	struct nodeinfo info;		/* as read through the port that found it */
 	char desc[NODEDESC_SIZE];	/* NodeDescription */
@@ -224,6 +226,11 @@ struct topo {
 					 * topo_set_port_guid() alone */
 	struct map extended;		/* models that were seen to offer extended speeds */
 	struct list devices;		/* all devices, in order of discovery */
+	struct list remarked;		/* those that status may have to warn of */
+	struct {
+		uint32_t ports;		/* that have this bit in live_port.stubborn */
+		uint64_t first;		/* node GUID of one that had the first of them */
+	} stubborn[32];			/* by number of the bit; see remarks.c */
 	struct list claims;		/* live_port.claim: ports whose far end claims a GUID that
 					 * is held elsewhere; see claims.c */
 	bool claims_due;		/* some have LIVE_PORT_CLAIM_DUE */
@@ -231,6 +238,10 @@ struct topo {
 	uint32_t len;			/* slots used */
 	uint32_t size;			/* slots allocated */
 	uint32_t holes;			/* slots among len that are NULL */
+	uint32_t *by_node;		/* node index in the newest snapshot -> table index; what it
+					 * leads to may be another device by now */
+	uint32_t nby_node;		/* of these */
+	uint32_t near;			/* node index of what topo_find_near() found last */
 	uint32_t marks;			/* last mark handed out for a walk */
 	uint32_t version;		/* rises when devices or links come or go */
 	uint32_t path_version;		/* rises when links go */
@@ -258,6 +269,10 @@ struct device *
 topo_add(struct topo *t, const struct nodeinfo *info);
 struct device *
 topo_find(const struct topo *t, uint64_t guid);
+/* The same at less cost for whoever asks for one device after the other, in the order of GUIDs, or
+ * for the same again. */
+struct device *
+topo_find_near(struct topo *t, uint64_t guid);
 /* The CA port that holds this port GUID, or NULL. */
 struct live_port *
 topo_find_port(const struct topo *t, uint64_t guid);

@@ -73,9 +73,12 @@ plan_lids_index(struct plan_lids *l, const struct fabric *f)
 		l->dest[lid] = (struct plan_dest){ .port = FABRIC_NONE, .sw = FABRIC_NONE };
 	for (uint32_t i = 0; i < l->nports; i++) {
 		uint32_t last = last_lid(l, i);
-		struct plan_dest d = dest_of(f, i);
+		struct plan_dest d;
 
-		for (uint32_t lid = l->base[i]; last && lid <= last; lid++, d.offset++)
+		if (!last)
+			continue;
+		d = dest_of(f, i);
+		for (uint32_t lid = l->base[i]; lid <= last; lid++, d.offset++)
 			if (l->dest[lid].port == FABRIC_NONE)
 				l->dest[lid] = d;
 	}
