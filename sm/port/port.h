@@ -43,6 +43,9 @@ struct port_mad {
 	uint8_t mad[MAD_SIZE];	/* wire bytes; in: of a longer message the first ones */
 	const uint8_t *data;	/* the whole message, borrowed during the call; NULL: it is in
 				 * `mad` */
+	uint8_t **holder;	/* out: what `data` is in, from mem_alloc(); a transport that needs
+				 * a long message for longer may take it from there, and leaves
+				 * NULL. NULL: it makes a copy */
 	uint32_t len;		/* bytes of the message, 0 = MAD_SIZE; see port_mad_len() */
 	uint32_t timeout_ms;	/* out: > 0 expects a response; 0: none (responses, repress) */
 	uint16_t lid;		/* out: destination LID, LID_PERMISSIVE for directed routes;
@@ -79,8 +82,10 @@ struct port_events {
 
 struct port_ops {
 	/* Queue one message for sending; takes a copy. 0, or ERR_CLOSED while the port is not up,
-	 * ERR_BUSY when the device refuses for now, another code when it never will: ERR_INVALID
-	 * where port_mad_ok() says no. */
+	 * ERR_BUSY when the device refuses for now, or too much waits to be sent, another code when
+	 * it never will: ERR_INVALID where port_mad_ok() says no. Long messages may be sent later
+	 * than short ones that follow them; one that then fails comes back as if it had timed
+	 * out. */
 	int (*send)(struct port *p, const struct port_mad *m);
 	/* Announce (or stop announcing) a subnet manager on this port: IsSM in its
 	 * PortInfo.CapabilityMask. */

@@ -3,8 +3,9 @@
  * The libibumad transport (IBA volume 1, chapter 13; the kernel's user_mad interface).
  *
  * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
- * descriptor, three agents (SMPs by LID, SMPs by directed route, subnet administration) and a
- * receiving thread; the thread owns the producer's end of the ring, the loop the consumer's.
+ * descriptor, three agents (SMPs by LID, SMPs by directed route, subnet administration), a
+ * receiving thread, and a sender of long messages (umad_send.c); the thread owns the producer's end
+ * of the ring, the loop the consumer's.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
  * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
@@ -41,9 +42,10 @@
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
 #include "sm/port/umad_select.h"
+#include "sm/port/umad_send.h"
 
 #define RING_LEN 1024u		/* power of two */
-#define DRAIN_LIMIT 256		/* MADs handed over in one turn of the loop */
+#define DRAIN_LIMIT 64			/* MADs handed over in one turn of the loop */
 #define BURST 16u		/* MADs that are read before the loop is told */
 #define POLL_MS 100		/* the thread looks whether it should end */
 #define RETRY_MIN MSEC(200)	/* back-off between attempts to open */
@@ -75,6 +77,7 @@ struct umad_transport {
 	char why[500];			/* last reason told */
 	int fd;				/* umad descriptor, -1 while waiting */
 	int agents[AGENTS];		/* agent ids of fd */
+	struct umad_sender *sender;	/* of long messages; exists while fd is open */
 	int issm_fd;			/* held open while IsSM is announced, else -1 */
 	bool issm_wanted;		/* announce it again after a loss */
 	unsigned failures;		/* sends refused in a row */
@@ -399,11 +402,20 @@ shut(struct umad_transport *u)
 		return;
 	atomic_store(&u->stop, true);
 	pthread_join(u->thread, NULL);
+	umad_sender_free(u->sender);
+	u->sender = NULL;
 	issm_close(u);
 	umad_close_port(u->fd);
 	u->fd = -1;
 	u->port.up = false;
 	discard(u);
+}
+
+/* On the sender's thread. */
+static void
+on_unsent(void *transport)
+{
+	wake_loop(transport);
 }
 
 static int
@@ -420,12 +432,14 @@ open_device(struct umad_transport *u, const struct umad_candidate *c, char *why,
 		return ERR_IO;
 	}
 	failed = register_agents(u);
+	if (!failed && !start_thread(u)) {
+		u->sender = umad_sender_new(u->fd, on_unsent, u);
+		return 0;
+	}
 	if (failed)
 		snprintf(why, size, "cannot register for management class 0x%02x on %s:%u: %s; is"
 			 " another subnet manager running on this port?", (unsigned)failed,
 			 c->name, c->number, errno ? strerror(errno) : "refused");
-	else if (!start_thread(u))
-		return 0;
 	else
 		snprintf(why, size, "cannot start a receiving thread for %s:%u", c->name,
 			 c->number);
@@ -555,6 +569,37 @@ take_some(struct umad_transport *u)
 	return true;
 }
 
+static int
+send_failed(struct umad_transport *u, const struct port_mad *m, int err)
+{
+	if (err == ENOMEM || err == EAGAIN || err == ENOBUFS || err == EINTR)
+		return ERR_BUSY;
+	/* Of an answer EINVAL may mean that one to the same question is under way: the asker's
+	 * doing, who must not be able to make the device look lost. */
+	if (err == EINVAL && !m->timeout_ms)
+		return ERR_IO;
+	/* The kernel says EINVAL both of a device that is gone and of one odd MAD. */
+	if (++u->failures < FAILURES_MAX && err != ENODEV && err != ENXIO)
+		return ERR_IO;
+	note_loss(u, err == EINVAL ? ENODEV : err);
+	return ERR_CLOSED;
+}
+
+/* Long messages that could not be sent come back, whoever waits for an answer to them or not. */
+static void
+take_failed(struct umad_transport *u)
+{
+	struct port_mad m;
+	int err;
+
+	while (!u->closed && u->sender && umad_sender_failed(u->sender, &m, &err)) {
+		send_failed(u, &m, err);
+		m.status = ERR_TIMEOUT;
+		m.len = 0;
+		u->events.receive(u->events.arg, &m);
+	}
+}
+
 static void
 drain(void *arg)
 {
@@ -565,12 +610,15 @@ drain(void *arg)
 		loop_post(u->loop, drain, u);
 		return;
 	}
+	if (!u->closed)
+		take_failed(u);
 	if (u->closed) {
 		free_port(u);
 		return;
 	}
 	atomic_store(&u->posted, false);
-	if (atomic_load(&u->head) != atomic_load(&u->tail))
+	if (atomic_load(&u->head) != atomic_load(&u->tail) ||
+	    (u->sender && umad_sender_any_failed(u->sender)))
 		wake_loop(u);
 	broken = atomic_load(&u->broken);
 	if (broken && u->fd >= 0 && !u->lost)
@@ -595,62 +643,11 @@ agent_of(const struct umad_transport *u, uint8_t mgmt_class)
 }
 
 static int
-send_failed(struct umad_transport *u, const struct port_mad *m, int err)
-{
-	if (err == ENOMEM || err == EAGAIN || err == ENOBUFS || err == EINTR)
-		return ERR_BUSY;
-	/* Of an answer EINVAL may mean that one to the same question is under way: the asker's
-	 * doing, who must not be able to make the device look lost. */
-	if (err == EINVAL && !m->timeout_ms)
-		return ERR_IO;
-	/* The kernel says EINVAL both of a device that is gone and of one odd MAD. */
-	if (++u->failures < FAILURES_MAX && err != ENODEV && err != ENXIO)
-		return ERR_IO;
-	note_loss(u, err == EINVAL ? ENODEV : err);
-	return ERR_CLOSED;
-}
-
-static void
-put_address(void *umad, const struct port_mad *m)
-{
-	ib_mad_addr_t *addr = umad_get_mad_addr(umad);
-	int qp = m->qp == 0 ? 0 : m->remote_qp ? (int)m->remote_qp : 1;
-
-	umad_set_addr(umad, m->lid, qp, m->sl, m->qp ? (int)PORT_Q_KEY : 0);
-	umad_set_pkey(umad, m->pkey_index);
-	addr->path_bits = m->path_bits;
-	addr->grh_present = m->has_grh;
-	if (!m->has_grh)
-		return;
-	memcpy(addr->gid, m->grh.gid, sizeof(addr->gid));
-	addr->flow_label = htonl(m->grh.flow_label);
-	addr->gid_index = m->grh.gid_index;
-	addr->hop_limit = m->grh.hop_limit;
-	addr->traffic_class = m->grh.traffic_class;
-}
-
-/* With `umad` as room for the header and the bytes. */
-static int
-send_through(struct umad_transport *u, int agent, void *umad, const struct port_mad *m)
-{
-	uint32_t len = port_mad_len(m);
-
-	memset(umad, 0, sizeof(struct ib_user_mad));
-	memcpy(umad_get_mad(umad), port_mad_bytes(m), len);
-	put_address(umad, m);
-	if (umad_send(u->fd, agent, umad, (int)len, (int)m->timeout_ms, m->retries))
-		return send_failed(u, m, errno);
-	u->failures = 0;
-	return 0;
-}
-
-static int
 umad_port_send(struct port *p, const struct port_mad *m)
 {
 	struct umad_transport *u = (struct umad_transport *)p;
 	_Alignas(struct ib_user_mad) char umad[sizeof(struct ib_user_mad) + MAD_SIZE];
 	int agent = agent_of(u, port_mad_bytes(m)[1]), rc;
-	void *room;
 
 	if (!port_mad_ok(m))
 		return ERR_INVALID;
@@ -658,12 +655,13 @@ umad_port_send(struct port *p, const struct port_mad *m)
 		return ERR_CLOSED;
 	if (agent < 0)
 		return ERR_UNSUPPORTED;
-	if (port_mad_len(m) <= MAD_SIZE)
-		return send_through(u, agent, umad, m);
-	room = mem_alloc(sizeof(struct ib_user_mad) + port_mad_len(m));
-	rc = send_through(u, agent, room, m);
-	mem_free(room);
-	return rc;
+	if (port_mad_len(m) > MAD_SIZE)
+		return umad_sender_put(u->sender, agent, m);
+	rc = umad_send_now(u->fd, agent, umad, m);
+	if (rc)
+		return send_failed(u, m, rc);
+	u->failures = 0;
+	return 0;
 }
 
 static int

@@ -102,24 +102,61 @@ kind_of(const struct sa_header *h)
 
 /* ---- The answer ---- */
 
+/* A status and no record, without further ado. */
 static void
-send_answer(struct sa *sa, const struct port_mad *in, struct sa_ask *a)
+send_status(struct sa *sa, const struct port_mad *in, const struct sa_header *asked,
+	    uint16_t status)
 {
 	struct port_mad out = { 0 };
+	struct sa_header h = { .h = asked->h, .mask = asked->mask };
 
+	h.h.method = sa_response(h.h.method);
+	h.h.status = status;
+	sa_header_encode(&h, out.mad);
 	port_answer_to(&out, in);
-	out.data = (const uint8_t *)a->out.data;
-	out.len = (uint32_t)a->out.len;
+	sa->count.refused++;
+	if (sa->env.send(sa->env.arg, &out))
+		sa->count.dropped[SA_DROP_UNSENT]++;
+}
+
+/* A long answer is the transport's from here on, unless too much waits to be sent already. */
+static void
+send_made(struct sa *sa, struct port_mad *out, struct sa_ask *a, const struct sa_header *asked)
+{
+	int rc;
+
+	out->holder = (uint8_t **)&a->out.data;
+	rc = sa->env.send(sa->env.arg, out);
+	if (!a->out.data)
+		a->out = (struct buf){ 0 };
+	if (rc == ERR_BUSY && out->len > MAD_SIZE) {
+		sa->count.busy[SA_BUSY_OPEN]++;
+		send_status(sa, a->in, asked, MAD_STATUS_BUSY);
+		return;
+	}
 	if (a->h.h.status)
 		sa->count.refused++;
 	else
 		sa->count.answered++;
-	if (!a->h.h.status && a->changes) {
-		sa_kept_answer(&sa->kept, &out);
+	if (rc)
+		sa->count.dropped[SA_DROP_UNSENT]++;
+}
+
+/* To what was `asked`. */
+static void
+send_answer(struct sa *sa, struct sa_ask *a, const struct sa_header *asked)
+{
+	struct port_mad out = { 0 };
+
+	port_answer_to(&out, a->in);
+	out.data = (const uint8_t *)a->out.data;
+	out.len = (uint32_t)a->out.len;
+	if (a->h.h.status || !a->changes) {
+		send_made(sa, &out, a, asked);
 		return;
 	}
-	if (sa->env.send(sa->env.arg, &out))
-		sa->count.dropped[SA_DROP_UNSENT]++;
+	sa->count.answered++;
+	sa_kept_answer(&sa->kept, &out);
 }
 
 /* The header of the answer stands at the beginning of a->out, where there is room for it. */
@@ -127,6 +164,7 @@ static void
 finish(struct sa *sa, struct sa_ask *a)
 {
 	static const uint8_t none[SA_DATA_SIZE];
+	const struct sa_header asked = a->h;
 	bool table = sa_is_table(a) && !a->status;
 
 	if (!a->status && !a->hits && a->h.h.method == MAD_GET)
@@ -148,25 +186,8 @@ finish(struct sa *sa, struct sa_ask *a)
 	a->h.sm_key = 0;
 	a->h.attr_offset = a->status ? 0 : (uint16_t)(sa_stride(a->type) / 8);
 	sa_header_encode(&a->h, (uint8_t *)a->out.data);
-	send_answer(sa, a->in, a);
+	send_answer(sa, a, &asked);
 	buf_free(&a->out);
-}
-
-/* A status and no record, without further ado. */
-static void
-send_status(struct sa *sa, const struct port_mad *in, const struct sa_header *asked,
-	    uint16_t status)
-{
-	struct port_mad out = { 0 };
-	struct sa_header h = { .h = asked->h, .mask = asked->mask };
-
-	h.h.method = sa_response(h.h.method);
-	h.h.status = status;
-	sa_header_encode(&h, out.mad);
-	port_answer_to(&out, in);
-	sa->count.refused++;
-	if (sa->env.send(sa->env.arg, &out))
-		sa->count.dropped[SA_DROP_UNSENT]++;
 }
 
 static void

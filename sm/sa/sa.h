@@ -38,7 +38,8 @@
  *   that are being made hold more than SA_OPEN_SIZE_MAX bytes.
  * - What takes longer than about a millisecond is answered in slices, from the plan that was
  *   published when it was asked for. A source has at most SA_OPEN_PER_SOURCE such questions open,
- *   all together SA_OPEN_MAX; beyond that MAD_STATUS_BUSY.
+ *   all together SA_OPEN_MAX; beyond that MAD_STATUS_BUSY. The same where the transport has too
+ *   many long answers to send already.
  * - Sources are served in turn, so that one that floods keeps itself waiting and nobody else. More
  *   than `sa_rate` requests of one source a second (after the first second's worth), or more of
  *   them waiting than queue.h allows, are MAD_STATUS_BUSY; past a thousand such answers a second

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The umad transport over a libibumad made here: devices that come late, refuse agents, vanish and
- * return; what is sent and received; and the choice among several ports.
+ * return; what is sent and received.
  *
  * The functions of libibumad below take the place of the library's. They keep one device whose
  * queue the tests fill; the receiving thread of the transport empties it.
@@ -24,7 +24,6 @@
 #include "sm/base/loop.h"
 #include "sm/base/mem.h"
 #include "sm/port/umad.h"
-#include "sm/port/umad_select.h"
 #include "sm/wire/mad.h"
 
 #define FD 77
@@ -54,8 +53,13 @@ static struct {
 	struct entry sent;		/* last message sent; the first MAD of it */
 	uint8_t *sent_whole;		/* copy of it, if it was longer; freed by the test */
 	int sent_agent, sent_retries;	/* with what */
+	unsigned longs;			/* long messages that were sent, by a thread */
+	pthread_cond_t sent_more;	/* longs has risen */
 	char issm[64];			/* file that stands for the issm device */
-} fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER };
+} fake = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER,
+	.sent_more = PTHREAD_COND_INITIALIZER,
+};
 
 static umad_port_t fake_port = {
 	.ca_name = "mlx5_0", .portnum = 1, .state = 4, .phys_state = 5, .link_layer = "InfiniBand",
@@ -187,14 +191,9 @@ umad_get_pkey(void *umad)
 	return umad_get_mad_addr(umad)->pkey_index;
 }
 
-int
-umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+static void
+note_sent(int agent, void *umad, int length, int timeout_ms, int retries)
 {
-	assert_int_equal(fd, FD);
-	if (fake.send_errno) {
-		errno = fake.send_errno;
-		return -EIO;
-	}
 	memcpy(&fake.sent.head, umad, sizeof(fake.sent.head));
 	memcpy(fake.sent.mad, umad_get_mad(umad),
 	       (size_t)(length < MAD_SIZE ? length : MAD_SIZE));
@@ -203,11 +202,27 @@ umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries
 		mem_free(fake.sent_whole);
 		fake.sent_whole = mem_alloc((size_t)length);
 		memcpy(fake.sent_whole, umad_get_mad(umad), (size_t)length);
+		fake.longs++;
+		pthread_cond_broadcast(&fake.sent_more);
 	}
 	fake.sent.head.timeout_ms = (uint32_t)timeout_ms;
 	fake.sent_agent = agent;
 	fake.sent_retries = retries;
-	return 0;
+}
+
+int
+umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+{
+	int err;
+
+	assert_int_equal(fd, FD);
+	pthread_mutex_lock(&fake.lock);
+	err = fake.send_errno;
+	if (!err)
+		note_sent(agent, umad, length, timeout_ms, retries);
+	pthread_mutex_unlock(&fake.lock);
+	errno = err;
+	return err ? -EIO : 0;
 }
 
 int
@@ -330,6 +345,7 @@ bed_open(struct bed *b)
 
 	memset(b, 0, sizeof(*b));
 	fake.looks = fake.opens = fake.closes = fake.broken = fake.send_errno = 0;
+	fake.longs = 0;
 	fake.head = fake.tail = 0;
 	if (!fake.queue)
 		fake.queue = mem_array(QUEUE_LEN, sizeof(*fake.queue));
@@ -357,6 +373,16 @@ bed_close(struct bed *b)
 	fake.sent_whole = NULL;
 	assert_int_equal(fake.opens, fake.closes);
 	fake.appears_at = 0;
+}
+
+/* So many long messages were sent. */
+static void
+await_longs(unsigned longs)
+{
+	pthread_mutex_lock(&fake.lock);
+	while (fake.longs < longs)
+		pthread_cond_wait(&fake.sent_more, &fake.lock);
+	pthread_mutex_unlock(&fake.lock);
 }
 
 static struct entry
@@ -607,6 +633,7 @@ static void
 test_long(void **state)
 {
 	static const size_t sizes[] = { 57, 120, 255, 256, 257, 456, 457, 22000000, 300 };
+	unsigned longs = 0;
 	struct bed b;
 
 	(void)state;
@@ -626,6 +653,8 @@ test_long(void **state)
 		if (b.last.data)
 			assert_memory_equal(b.whole, whole, sizes[i]);
 		assert_int_equal(port_send(b.port, &m), 0);
+		longs += sizes[i] > MAD_SIZE;
+		await_longs(longs);
 		assert_int_equal(fake.sent.size, sizes[i]);
 		assert_memory_equal(sizes[i] > 256 ? fake.sent_whole : fake.sent.mad, whole,
 				    sizes[i]);
@@ -806,72 +835,6 @@ test_close_inside(void **state)
 	assert_int_equal(b.received, 1);
 }
 
-static const struct umad_candidate ports[] = {
-	{ "bnxt_re0", 1, 0x1, 4, 5, true },
-	{ "bnxt_re1", 1, 0x2, 4, 5, true },
-	{ "mlx5_0", 1, 0x3, 1, 3, false },
-	{ "mlx5_1", 1, 0x4, 2, 5, false },
-	{ "mlx5_1", 2, 0x5, 4, 5, false },
-};
-
-static int
-choose(const char *selector, unsigned first, unsigned len, const char *word)
-{
-	struct umad_selector s;
-	char why[500] = "";
-	int i;
-
-	assert_int_equal(umad_selector_parse(&s, selector, NULL), 0);
-	i = umad_select(&s, ports + first, len, why, sizeof(why));
-	if (!strstr(why, word))
-		fail_msg("\"%s\" lacks \"%s\"", why, word);
-	return i < 0 ? i : i + (int)first;
-}
-
-static void
-test_selection(void **state)
-{
-	(void)state;
-	/* Ethernet first in the alphabet, then a port that is down. */
-	assert_int_equal(choose("auto", 0, 5, "GUID 0x0000000000000004, the first"), 3);
-	assert_int_equal(choose("auto", 0, 5, "first InfiniBand port"), 3);
-	assert_int_equal(choose("auto", 0, 5, "bnxt_re0:1 (Ethernet)"), 3);
-	assert_int_equal(choose("auto", 0, 5, "mlx5_1:2 (up)"), 3);
-	assert_int_equal(choose("auto", 0, 5, "mlx5_0:1 (down, disabled)"), 3);
-	assert_int_equal(choose("mlx5_1:2", 0, 5, "as configured"), 4);
-	assert_int_equal(choose("mlx5_1", 0, 5, "as configured"), 3);
-	assert_int_equal(choose("0x0000000000000005", 0, 5, "as configured"), 4);
-	assert_int_equal(choose("0x5", 0, 5, "GUID 0x0000000000000005"), 4);
-
-	assert_int_equal(choose("auto", 0, 0, "no InfiniBand device"), -1);
-	assert_int_equal(choose("auto", 0, 2, "bnxt_re1:1 (Ethernet)"), -1);
-	assert_int_equal(choose("bnxt_re0:1", 0, 5, "Ethernet"), -1);
-	assert_int_equal(choose("auto", 0, 3, "no InfiniBand port is up"), -1);
-	assert_int_equal(choose("mlx5_0", 0, 5, "mlx5_0:1 is down"), -1);
-	assert_int_equal(choose("mlx5_9", 0, 5, "\"mlx5_9\" does not exist"), -1);
-	assert_int_equal(choose("mlx5_0:2", 0, 5, "does not exist"), -1);
-	assert_int_equal(choose("0x77", 0, 5, "does not exist"), -1);
-}
-
-static void
-test_selectors(void **state)
-{
-	static const char *const wrong[] = {
-		"", ":", ":1", "mlx5_0:", "mlx5_0:0", "mlx5_0:255", "mlx5_0:1x", "mlx5_0:1:2",
-		"../etc", "mlx5 0", "a_name_longer_than_any_device_has", "mlx5_0:-1",
-	};
-	struct umad_selector s;
-	struct error e;
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(umad_selector_parse(&s, wrong[i], &e), ERR_INVALID);
-		assert_non_null(strstr(e.text, "expected \"auto\""));
-	}
-	assert_null(umad_port_new(NULL, "mlx5_0:0", NULL, &e));
-	assert_int_equal(e.code, ERR_INVALID);
-}
-
 int
 main(void)
 {
@@ -888,8 +851,6 @@ main(void)
 		cmocka_unit_test(test_device_lost),
 		cmocka_unit_test(test_issm),
 		cmocka_unit_test(test_close_inside),
-		cmocka_unit_test(test_selection),
-		cmocka_unit_test(test_selectors),
 	};
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 
