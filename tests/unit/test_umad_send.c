@@ -103,8 +103,8 @@ message(unsigned n, size_t size)
 	return bytes;
 }
 
-/* While one is being sent nobody waits for it: short ones pass, a second long one has its turn. What
- * holds a message is taken from the caller, or it is copied. */
+/* While one is being sent nobody waits for it: short ones pass, a second long one has its turn.
+ * What holds a message is taken from the caller, or it is copied. */
 static void
 test_passing(void **state)
 {
