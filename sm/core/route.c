@@ -4,10 +4,10 @@
  *
  * In a large fabric each step takes its time, so others have their turn between them: the model is
  * collected in slices, the snapshot is built and what is drained is left out on the worker, devices
- * learn which nodes they are, LIDs are assigned, the planner is started. Both a sweep that found a
- * change and a command that routes what is known (`weft reroute`, `drain`, `fail`) go that way. What
- * is under way belongs to the subnet until it is let go (route_drop): then the worker's result is
- * thrown away.
+ * learn which nodes they are, LIDs are assigned, the planner is started. A sweep that found a
+ * change and a command that routes what is known (`weft reroute`, `drain`, `fail`) both go this
+ * way. What is under way belongs to the subnet until it is let go (route_drop): then the worker's
+ * result is thrown away.
  */
 #include "sm/core/subnet_i.h"
 
