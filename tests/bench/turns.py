@@ -60,10 +60,11 @@ def sweep(manager):
 
 def named(net):
     """Commands that name something: a host, a switch."""
-    host, switch = net.hosts()[-1], net.switches()[0]
+    host, switch = net.hosts()[-1], net.switches()[-1]     # far from the manager
     return (("show", "routes", switch, "--all"), ("show", "routes", host),
             ("path", net.hosts()[0], host), ("show", "nodes", "/%s/" % host, "--all"),
-            ("show", "ports", switch, "--all"), ("fail", switch), ("drain", switch, "--dry-run"))
+            ("show", "ports", switch, "--all"), ("fail", switch, "--dry-run"),
+            ("drain", switch, "--dry-run"))
 
 
 def size(hosts):
