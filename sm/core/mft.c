@@ -100,18 +100,21 @@ in_force(const struct device *d, uint32_t at)
 		SA_MLID_FIRST + at / positions(d) * BLOCK <= d->sw.multicast_fdb_top;
 }
 
-/* Room for every block that matters: those in use, and where others would count too, all. */
+/* Room for every block that matters: those in use, and where others would count too, all; no more
+ * than there are multicast LIDs for, whatever the switch says. */
 static void
 make_room(struct subnet *s, struct device *d, unsigned end)
 {
 	uint32_t need = (end - SA_MLID_FIRST + BLOCK - 1) / BLOCK;
 	uint32_t all = (d->sw.multicast_fdb_cap + BLOCK - 1) / BLOCK, len;
 
+	if (all > MULTICAST_BLOCKS)
+		all = MULTICAST_BLOCKS;
 	if ((!has_top(d) && !d->mft.reset) || need > all)
 		need = all;
 	len = need * positions(d);
 	if (need > s->multicast.nblocks)
-		s->multicast.nblocks = need < MULTICAST_BLOCKS ? need : MULTICAST_BLOCKS;
+		s->multicast.nblocks = need;
 	if (len <= d->mft.len)
 		return;
 	d->mft.blocks = mem_realloc(d->mft.blocks, len, sizeof(*d->mft.blocks));
