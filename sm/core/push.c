@@ -239,7 +239,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 	case PUSH_READ_TABLES:
 		return push_read_next(d, r);
 	case PUSH_READ_LANES:
-		return push_read_lanes_next(s, d, r);
+		return push_read_lanes_next(s, d, r, port);
 	case PUSH_OWN_PORT:
 		return config_next(s, d, r, port);
 	case PUSH_PKEYS_SWITCHES:
@@ -607,7 +607,7 @@ start_device(struct subnet *s, struct device *d)
 			return;
 		break;
 	case PUSH_READ_LANES:
-		if (!push_read_lanes_start(d))
+		if (!push_read_lanes_start(s, d))
 			return;
 		break;
 	case PUSH_OWN_PORT:

@@ -62,11 +62,12 @@ push_lanes_settled(struct subnet *s, struct device *d);
 bool
 push_lanes_failed(struct subnet *s);
 bool
-push_read_lanes_start(struct device *d);
+push_read_lanes_start(const struct subnet *s, struct device *d);
 void
 push_read_lanes_settled(struct subnet *s, struct device *d);
 bool
-push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r);
+push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r,
+		     unsigned *port);
 
 /* push_pkeys.c: P_Key tables. */
 /* The plan of this push has some. */

@@ -345,10 +345,14 @@ find_unknown(const struct subnet *s, const struct device *d, uint32_t *next)
 	return false;
 }
 
+/* Hosts' maps bear on no proof: they are read with the others of a daemon that has just started, so
+ * that it need not write what they hold. */
 static bool
-can_be_read(const struct device *d)
+can_be_read(const struct subnet *s, const struct device *d)
 {
-	return d->info.node_type == NODE_SWITCH && !d->silent && d->complete && d->lft_trusted;
+	if (d->silent || !d->complete)
+		return false;
+	return d->info.node_type == NODE_SWITCH ? d->lft_trusted : !s->plan;
 }
 
 bool
@@ -358,23 +362,24 @@ push_needs_lanes(struct subnet *s)
 		const struct device *d = list_entry(it, struct device, all);
 		uint32_t next = 0;
 
-		if (can_be_read(d) && (!d->lanes_plan || d->lanes_changed) &&
-		    find_unknown(s, d, &next))
+		if (d->info.node_type == NODE_SWITCH && can_be_read(s, d) &&
+		    (!d->lanes_plan || d->lanes_changed) && find_unknown(s, d, &next))
 			return true;
 	}
 	return false;
 }
 
 bool
-push_read_lanes_start(struct device *d)
+push_read_lanes_start(const struct subnet *s, struct device *d)
 {
 	d->lanes_next = 0;
-	d->lanes_pending = can_be_read(d);
+	d->lanes_pending = can_be_read(s, d);
 	return d->lanes_pending;
 }
 
 bool
-push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r)
+push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r,
+		     unsigned *port)
 {
 	unsigned n = d->info.num_ports + 1u;
 
@@ -382,7 +387,11 @@ push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request
 		return false;
 	r->method = MAD_GET;
 	r->attr_id = ATTR_SL_TO_VL;
-	r->attr_mod = d->lanes_next % n << 8 | d->lanes_next / n;
+	r->cookie = d->lanes_next / n;
+	if (d->info.node_type == NODE_SWITCH)
+		r->attr_mod = d->lanes_next % n << 8 | d->lanes_next / n;
+	else
+		*port = d->lanes_next / n;
 	d->lanes_next++;
 	return true;
 }
@@ -394,7 +403,8 @@ push_read_lanes_settled(struct subnet *s, struct device *d)
 	if (!d->lanes_pending || d->inflight || find_unknown(s, d, &d->lanes_next))
 		return;
 	d->lanes_pending = false;
-	lanes_of_device(&s->topo.tables, d);
+	if (d->info.node_type == NODE_SWITCH)
+		lanes_of_device(&s->topo.tables, d);
 }
 
 /* ---- Answers ---- */
@@ -457,8 +467,9 @@ push_lanes_answer(struct subnet *s, struct device *d, const struct transact_resu
 	bool plain = d->lanes_plain;
 
 	if (res->method == MAD_GET) {
-		if (!res->error && res->mad_status != MAD_STATUS_BUSY)
-			tables_saw_sl2vl(&s->topo.tables, &d->ports[res->attr_mod & 0xff],
+		if (!res->error && res->mad_status != MAD_STATUS_BUSY &&
+		    res->cookie <= d->info.num_ports)
+			tables_saw_sl2vl(&s->topo.tables, &d->ports[res->cookie],
 					 res->attr_mod >> 8 & 0xff,
 					 res->mad_status ? NULL : res->data);
 		return false;

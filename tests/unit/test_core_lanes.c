@@ -226,7 +226,7 @@ restart(void **state)
 	forget(sm, &w);
 	up(sm, &w);
 	check_good(sm, &w, 2);
-	assert_int_equal(tap_count(w.tap, MAD_SET, ATTR_SL_TO_VL), 25);
+	assert_int_equal(tap_count(w.tap, MAD_SET, ATTR_SL_TO_VL), 0);
 	assert_int_equal(tap_count(w.tap, MAD_SET, ATTR_LINEAR_FDB), 0);
 	assert_null(bed_event(sm, EVENT_ROUTED, "drop packets"));
 	assert_int_equal(sm->s->plan->sls->stale, 0);
