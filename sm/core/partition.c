@@ -15,10 +15,12 @@
  */
 #include "sm/core/subnet_i.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/sa/sa.h"
+#include "sm/wire/cursor.h"
 
 /* ---- What a job is made of ---- */
 
@@ -221,6 +223,81 @@ tell_others(struct subnet *s, const struct policy *old, const struct policy *new
 	}
 }
 
+/* ---- Multicast groups of partitions ---- */
+
+#define IPOIB_GROUPS 15u	/* of a partition: one for each scope */
+
+static struct sa_member
+group_of(const struct subnet *s, const struct partition *p, const struct config_group *g)
+{
+	unsigned sl = g->sl != CONFIG_SL_FREE ? g->sl :
+		p->conf->sl != CONFIG_SL_FREE ? p->conf->sl : 0;
+
+	return (struct sa_member){
+		.qkey = g->qkey, .pkey = p->pkey | PKEY_FULL, .mtu = (uint8_t)g->mtu,
+		.rate = (uint8_t)g->rate, .life = (uint8_t)s->conf->subnet_timeout,
+		.sl = (uint8_t)sl, .tclass = (uint8_t)g->tclass, .flow_label = g->flow_label,
+	};
+}
+
+/* RFC 4391, 4: the broadcast group of IPoIB in a partition and scope. */
+static struct sa_gid
+broadcast_gid(const struct partition *p, unsigned scope)
+{
+	return (struct sa_gid){
+		UINT64_C(0xff10401b00000000) | (uint64_t)scope << 48 |
+			(uint64_t)(p->pkey | PKEY_FULL) << 16, UINT64_C(0xffffffff),
+	};
+}
+
+static uint32_t
+add_groups(const struct subnet *s, const struct partition *p, struct sa_member *list)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; p->conf->nipoib && i < p->conf->ipoib->nscopes &&
+	     n < IPOIB_GROUPS; i++) {
+		list[n] = group_of(s, p, p->conf->ipoib);
+		list[n].scope = (uint8_t)p->conf->ipoib->scopes[i];
+		list[n].mgid = broadcast_gid(p, p->conf->ipoib->scopes[i]);
+		n++;
+	}
+	for (unsigned i = 0; i < p->conf->ngroups; i++) {
+		uint8_t gid[16];
+		struct cursor c;
+
+		list[n] = group_of(s, p, &p->conf->groups[i]);
+		if (inet_pton(AF_INET6, p->conf->groups[i].mgid, gid) != 1)
+			continue;
+		cursor_read(&c, gid, sizeof(gid));
+		list[n].mgid.prefix = cursor_u64(&c);
+		list[n].mgid.guid = cursor_u64(&c);
+		list[n].scope = gid[1] & 0xf;
+		n++;
+	}
+	return n;
+}
+
+/* Groups that are there from the start. */
+static void
+set_groups(struct subnet *s, const struct policy *policy)
+{
+	struct sa_member *list;
+	uint32_t room = 0, len = 0, missing;
+
+	for (uint32_t i = 0; i < policy->len; i++)
+		room += policy->list[i]->conf ? policy->list[i]->conf->ngroups + IPOIB_GROUPS : 0;
+	list = mem_array(room + 1u, sizeof(*list));
+	for (uint32_t i = 0; i < policy->len; i++)
+		if (policy->list[i]->conf)
+			len += add_groups(s, policy->list[i], list + len);
+	missing = sa_set_groups(s->sa, list, len);
+	if (missing)
+		subnet_event(s, EVENT_CONFIG, LOG_L_ERROR, 0, 0, "for %u multicast groups of "
+			     "partitions there is no multicast LID left", missing);
+	mem_free(list);
+}
+
 void
 partition_job_adopt(struct subnet *s, struct partition_job *j)
 {
@@ -240,6 +317,7 @@ partition_job_adopt(struct subnet *s, struct partition_job *j)
 		j->pins = NULL;
 		policy_unref(p->policy);
 		p->policy = policy_ref(j->policy);
+		set_groups(s, p->policy);
 	}
 	p->names = j->names;
 	p->report = j->report;

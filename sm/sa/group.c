@@ -461,6 +461,59 @@ sa_groups_add_permanent(struct sa_groups *g, const struct sa_member *r)
 	return group;
 }
 
+/* What members share, but for what makes it this group. */
+static void
+change(struct sa_groups *g, struct sa_group *group, const struct sa_member *r)
+{
+	group->r.qkey = r->qkey;
+	group->r.mtu = r->mtu;
+	group->r.rate = r->rate;
+	group->r.life = r->life;
+	group->r.sl = r->sl;
+	group->r.tclass = r->tclass;
+	group->r.flow_label = r->flow_label;
+	if (group->slot)
+		put_group(g, group);
+}
+
+/* As the list says, or NULL. */
+static struct sa_group *
+stand(struct sa_groups *g, const struct sa_member *r, const struct sa_mlid_rules *rules)
+{
+	struct sa_group *group = sa_groups_find(g, &r->mgid);
+
+	if (!group)
+		group = sa_groups_add(g, r, 0, rules);
+	else
+		change(g, group, r);
+	if (group)
+		group->permanent = group->said = true;
+	return group;
+}
+
+uint32_t
+sa_groups_stand(struct sa_groups *g, const struct sa_member *list, uint32_t len,
+		const struct sa_mlid_rules *rules)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t i = 1; i < sa_groups_slots(g); i++)
+		if (sa_groups_slot(g, i))
+			sa_groups_slot(g, i)->said = false;
+	for (uint32_t i = 0; i < len; i++)
+		missing += !stand(g, &list[i], rules);
+	for (uint32_t i = 1; i < sa_groups_slots(g); i++) {
+		struct sa_group *group = sa_groups_slot(g, i);
+
+		if (!group || group->said || !group->permanent)
+			continue;
+		group->permanent = false;
+		if (!group->full)
+			sa_groups_remove(g, group);
+	}
+	return missing;
+}
+
 static void
 unchain(struct sa_groups *g, struct sa_group *group)
 {

@@ -36,6 +36,7 @@ struct sa_group {
 	uint32_t slot;		/* its own */
 	bool crowded;		/* it shares a multicast LID for want of one of its own */
 	bool permanent;		/* stays without members */
+	bool said;		/* scratch of sa_groups_stand() */
 	struct sa_join *joins;	/* in no order */
 	uint32_t len;		/* of `joins` */
 	uint32_t size;		/* allocated */
@@ -105,6 +106,12 @@ sa_groups_add(struct sa_groups *g, const struct sa_member *r, uint64_t maker,
 /* One that stays: it has the first multicast LID, and must be the first that is added. */
 struct sa_group *
 sa_groups_add_permanent(struct sa_groups *g, const struct sa_member *r);
+/* All that stay, beside the first one: those of this list, as it says. What it names and is there
+ * stays from now on, what it does not name is a group like others, and goes if nobody is in it.
+ * Returns for how many there was no multicast LID. */
+uint32_t
+sa_groups_stand(struct sa_groups *g, const struct sa_member *list, uint32_t len,
+		const struct sa_mlid_rules *rules);
 void
 sa_groups_remove(struct sa_groups *g, struct sa_group *group);
 /* NULL: not a member. Valid until the next change. */

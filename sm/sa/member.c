@@ -304,17 +304,26 @@ invent_mgid(const struct sa_ask *a, const struct sa_member *want, struct sa_gid 
 
 /* Every switch must have room for the multicast LID. */
 static unsigned
-mlids(const struct sa_ask *a)
+mlids(const struct fabric *f)
 {
 	unsigned least = SA_MLID_LAST - SA_MLID_FIRST + 1;
 
-	for (uint32_t sw = 0; sw < a->f->nswitches; sw++) {
-		unsigned cap = fabric_switch_node(a->f, sw)->mft_cap;
+	for (uint32_t sw = 0; f && sw < f->nswitches; sw++) {
+		unsigned cap = fabric_switch_node(f, sw)->mft_cap;
 
 		if (cap && cap < least)
 			least = cap;
 	}
 	return least;
+}
+
+struct sa_mlid_rules
+sa_member_rules(const struct config_subnet *conf, const struct fabric *f)
+{
+	return (struct sa_mlid_rules){
+		.mlids = mlids(f), .share = conf->multicast.share_mlids,
+		.solicited = conf->multicast.share_solicited,
+	};
 }
 
 /* What a new group is to be; a status, 0 if it can be. */
@@ -366,10 +375,7 @@ static struct sa_group *
 create(struct sa_ask *a, const struct sa_member *want, uint32_t port, uint32_t asker)
 {
 	const struct config_subnet *conf = a->env->conf(a->env->arg);
-	const struct sa_mlid_rules rules = {
-		.mlids = mlids(a), .share = conf->multicast.share_mlids,
-		.solicited = conf->multicast.share_solicited,
-	};
+	const struct sa_mlid_rules rules = sa_member_rules(conf, a->f);
 	struct sa_group *g = NULL;
 	struct sa_member r;
 

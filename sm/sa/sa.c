@@ -520,6 +520,18 @@ sa_new(const struct sa_env *env)
 	return sa;
 }
 
+uint32_t
+sa_set_groups(struct sa *sa, const struct sa_member *list, uint32_t len)
+{
+	const struct plan *plan = sa->env.plan(sa->env.arg);
+	struct sa_mlid_rules rules = sa_member_rules(sa->env.conf(sa->env.arg),
+						     plan ? plan->fabric : NULL);
+	uint32_t missing = sa_groups_stand(sa->groups, list, len, &rules);
+
+	store_commit(sa->env.store, NULL, NULL);
+	return missing;
+}
+
 void
 sa_free(struct sa *sa)
 {

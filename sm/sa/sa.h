@@ -151,6 +151,11 @@ sa_free(struct sa *sa);			/* NULL is allowed */
  * this returns, long questions and what changes something later. */
 void
 sa_request(struct sa *sa, const struct port_mad *m);
+/* Groups that the configuration says are there, whoever is in them (beside the broadcast group of
+ * the default partition, which always is and may be among them): MGID, P_Key and what members
+ * share. Returns for how many there was no multicast LID. */
+uint32_t
+sa_set_groups(struct sa *sa, const struct sa_member *list, uint32_t len);
 /* Requests that are not answered yet. */
 unsigned
 sa_pending(const struct sa *sa);

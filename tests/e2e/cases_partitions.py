@@ -116,3 +116,43 @@ def test_partitions_paths():
                 need(path(a, b, key) == wanted, "a path from %s to %s by %s is %s" %
                      (a, b, key, "missing" if wanted else "told"))
             m.stop()
+
+
+GROUPS = """partitions:
+  - {name: default, pkey: 0x7fff, members: [{nodes: all}], ipoib: {mtu: 4096, rate: 100Gb}}
+  - {name: blue, pkey: 5, members: [{nodes: all}], ipoib: {mtu: 1024, scopes: [2, 5]}%s}
+"""
+MORE = ', multicast: [{mgid: "ff12:601b:8005::1:ff00:1", mtu: 2048}]'
+
+
+def groups(lab):
+    """MGID -> P_Key, MTU and rate codes."""
+    text = lab.tool("saquery", "MCMR")
+    seen = {}
+    for record in text.split("MCMember Record")[1:]:
+        said = dict(re.findall(r"(\w+)\.+(\S+)", record))
+        seen[said["MGID"]] = (int(said["pkey"], 16), int(said["mtu"], 16) & 63,
+                              int(said["rate"], 16) & 63)
+    return seen
+
+
+def test_partitions_groups():
+    """Groups that the configuration names are there without members (case M3: MTU in bytes and rate
+    in words), one that it does not name any more goes."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        net = fabrics.fabric("ft3-4", tmp)
+        with Lab(net, sim="weftsim") as lab:
+            m = Weftd(lab, top=GROUPS % MORE)
+            m.start()
+            m.wait_up()
+            seen = groups(lab)
+            wanted = {"ff12:401b:ffff::ffff:ffff": (0xffff, 5, 16),
+                      "ff12:401b:8005::ffff:ffff": (0x8005, 3, 3),
+                      "ff15:401b:8005::ffff:ffff": (0x8005, 3, 3),
+                      "ff12:601b:8005::1:ff00:1": (0x8005, 4, 3)}
+            need(seen == wanted, "the groups are %s" % seen)
+            m.write(top=GROUPS % "")
+            m.weft("reload")
+            del wanted["ff12:601b:8005::1:ff00:1"]
+            wait_for("the group to go", lambda: groups(lab) == wanted, 20)
+            m.stop()
