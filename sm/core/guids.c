@@ -45,9 +45,9 @@ differs(const struct live_port *p, unsigned block, const uint64_t guids[BLOCK])
 
 /* It was refused, and it is not time to try again. */
 static bool
-is_hopeless(const struct subnet *s, const struct live_port *p, unsigned block)
+is_hopeless(const struct live_port *p, unsigned block)
 {
-	return !s->guids.retrying && p->guids_refused >> block & 1;
+	return p->guids_refused >> block & 1;
 }
 
 static bool
@@ -56,7 +56,7 @@ port_differs(const struct subnet *s, const struct live_port *p)
 	uint64_t guids[BLOCK];
 
 	for (unsigned b = 0; b < BLOCKS; b++)
-		if (!is_hopeless(s, p, b) && wanted(s, p, b, guids) && differs(p, b, guids))
+		if (!is_hopeless(p, b) && wanted(s, p, b, guids) && differs(p, b, guids))
 			return true;
 	return false;
 }
@@ -156,7 +156,7 @@ block_next(const struct subnet *s, struct device *d, struct transact_request *r)
 		unsigned b = d->guid_block++;
 		uint64_t guids[BLOCK];
 
-		if (is_hopeless(s, p, b) || !wanted(s, p, b, guids) || !differs(p, b, guids))
+		if (is_hopeless(p, b) || !wanted(s, p, b, guids) || !differs(p, b, guids))
 			continue;
 		r->method = MAD_SET;
 		r->attr_id = ATTR_GUID_INFO;
@@ -197,9 +197,10 @@ refused(struct subnet *s, struct live_port *p, unsigned block, const char *why)
 	char text[DEVICE_TEXT_SIZE];
 
 	s->guids.refused = true;
-	if (p->guids_refused >> block & 1)
-		return;
 	p->guids_refused |= 1u << block;
+	if (p->guids_told >> block & 1)
+		return;
+	p->guids_told |= 1u << block;
 	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, p->device->guid, p->number,
 		     "port %u of %s does not take its alias GUIDs: %s", p->number,
 		     device_text(text, p->device, s->env.names), why);
@@ -221,6 +222,7 @@ block_set(struct subnet *s, struct live_port *p, const struct transact_result *r
 		return;
 	}
 	p->guids_refused &= ~(1u << block);
+	p->guids_told &= ~(1u << block);
 	if (wanted(s, p, block, guids) && !differs(p, block, guids))
 		sa_guids_written(s->sa, p->guid, block);
 }
@@ -274,8 +276,7 @@ guids_idle(struct subnet *s)
 	bool again = s->guids.failed;
 
 	s->guids.failed = false;
-	s->guids.retrying &= again;
-	if (s->guids.refused && !s->guids.retrying)
+	if (s->guids.refused)
 		try_again_later(s);
 	if (again) {
 		s->guids.all = true;
@@ -298,13 +299,19 @@ on_timer(void *subnet)
 		wait_for_all(s);
 }
 
-/* Timer: what was refused is tried again. */
+/* Timer: what was refused is tried again, by whoever is there now, or when he is back. */
 static void
 on_again(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	s->guids.retrying = s->guids.all = true;
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		for (unsigned n = 0; n <= d->info.num_ports; n++)
+			d->ports[n].guids_refused = 0;
+	}
+	s->guids.all = true;
 	if (s->stage == SUBNET_IDLE)
 		guids_write(s);
 }
@@ -316,7 +323,7 @@ guids_changed(struct subnet *s, uint64_t port_guid)
 	struct live_port *p = port == FABRIC_NONE ? NULL : port_at(s, port);
 
 	if (p)
-		p->guids_refused = 0;
+		p->guids_refused = p->guids_told = 0;
 	s->guids.refusals = 0;
 	map_set(&s->guids.changed, port_guid, 0);
 	if (!loop_timer_pending(s->guids.timer) || s->guids.all)
@@ -332,7 +339,7 @@ guids_all(struct subnet *s)
 void
 guids_forget(struct subnet *s, struct live_port *p)
 {
-	p->guids_known = p->guids_refused = 0;
+	p->guids_known = p->guids_refused = p->guids_told = 0;
 	if (p->guid)
 		map_set(&s->guids.changed, p->guid, 0);
 }

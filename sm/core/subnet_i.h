@@ -279,7 +279,6 @@ struct guids {
 	struct loop_timer *again;	/* repeats what was refused */
 	unsigned refusals;		/* so often in a row */
 	bool refused;			/* something was in this round */
-	bool retrying;			/* this round is for what was refused, too */
 	struct map changed;		/* GUIDs of ports whose aliases are to be compared */
 	bool all;			/* those of every port, but not before then: */
 	monotime not_before;

@@ -82,7 +82,8 @@ struct live_port {
 					 * by remarks_stubborn() */
 	uint64_t *guids;		/* end port: GUIDInfo as acknowledged; NULL: never was */
 	uint32_t guids_known;		/* bit n: block n of it */
-	uint32_t guids_refused;		/* bit n: block n is not taken */
+	uint32_t guids_refused;		/* bit n: block n is not taken, and not tried just now */
+	uint32_t guids_told;		/* and that was told */
 	struct port_tables tables;	/* P_Keys, VL arbitration, SL to VL */
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */

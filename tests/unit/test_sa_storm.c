@@ -583,6 +583,32 @@ test_guids_refused_for_a_while(void **state)
 	crowd_free(&s.w);
 }
 
+/* The same, and at the moment when it is tried again the host does not answer. */
+static void
+test_guids_refused_then_silent(void **state)
+{
+	struct storm s = { 0 };
+	struct sa_bed *c = &s.w.c[0];
+	struct sa_guids r = { .guids = { [2] = 0xabcd } };
+
+	(void)state;
+	crowd_up(&s.w);
+	s.b = c->sm->bed;
+	r.lid = model_portinfo(s.b->m, c->node, 1)->lid;
+	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0x1c);
+	send_request(&s, c, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+		     SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 2));
+	bed_wait(s.b, SEC(3));
+	model_silence(s.b->m, c->node, MODEL_SILENT);
+	subnet_sweep(c->sm->s);
+	bed_wait(s.b, SEC(60));
+	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0);
+	model_silence(s.b->m, c->node, MODEL_ANSWERS);
+	bed_wait(s.b, SEC(700));
+	assert_int_equal(model_guid(s.b->m, c->node, 1, 2), 0xabcd);
+	crowd_free(&s.w);
+}
+
 /* A host that is reset once more before its port was seen to be active has forgotten them again. */
 static void
 test_guids_reset_twice(void **state)
@@ -789,6 +815,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_withheld_for_a_while),
 		cmocka_unit_test(test_guids_refused_for_a_while),
+		cmocka_unit_test(test_guids_refused_then_silent),
 		cmocka_unit_test(test_guids_reset_twice),
 		cmocka_unit_test(test_two_masters),
 		cmocka_unit_test(test_master_unheard),
