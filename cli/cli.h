@@ -49,6 +49,7 @@ struct cli_command {
 	const char *more;	/* further lines; NULL */
 	const struct cli_option *options;	/* NULL: none */
 	const char *words[3];	/* keys of what stands after the name */
+	const char *rest;	/* key of the list of what else stands there; NULL */
 	unsigned need;		/* how many of them must be there */
 	const char *doing;	/* said while it takes long */
 	void (*print)(const struct cli *c, const json_t *data);
@@ -58,7 +59,7 @@ struct cli_command {
 
 struct cli {
 	const struct cli_command *command;	/* NULL: none was named */
-	const char *group;	/* "show", where no command of it was named; NULL */
+	const char *group;	/* "show", "partition member": no command of it was named; NULL */
 	const char *socket;	/* path */
 	const char *subnet;	/* --subnet; NULL */
 	const char *output;	/* -o; NULL */
@@ -192,6 +193,16 @@ void
 print_routes(const struct cli *c, const json_t *data);
 void
 print_events(const struct cli *c, const json_t *data);
+
+/* print_partitions.c */
+void
+print_partitions(const struct cli *c, const json_t *data);
+void
+print_partition_change(const struct cli *c, const json_t *data);
+void
+print_partition_check(const struct cli *c, const json_t *data);
+int
+partition_verdict(const json_t *data);
 
 /* print_tables.c */
 void

@@ -118,6 +118,53 @@ static const struct cli_option reload_options[] = {
 	{ 0 },
 };
 
+#define MEMBER "MEMBER is the GUID of a port, of a node (all its ports) or an alias GUID, which\n" \
+	"nobody need have yet; or the name of a node that is there (its ports), as in\n" \
+	"weft path.\n"
+#define DRY_RUN FLAG("dry-run", "dry_run", "say whose access would change, and change nothing")
+#define IDEMPOTENT FLAG("idempotent", "idempotent", "what is so already is no error")
+#define PKEY(help) { "pkey", "N", "pkey", CLI_NUMBER, help, NULL }
+#define HOW { "membership", "HOW", "membership", CLI_STRING, \
+	      "full (if not said), limited or both", memberships }, \
+	FLAG("index0", "index0", "its P_Key belongs to index 0 of the table")
+
+static const char *const memberships[] = { "full", "limited", "both", NULL };
+
+static const struct cli_option partitions_options[] = {
+	FLAG("members", "members", "list the ports that are members"),
+	{ 0 },
+};
+
+static const struct cli_option partition_add_options[] = {
+	PKEY("its P_Key, 0x0001 to 0x7fff"),
+	HOW,
+	IDEMPOTENT,
+	DRY_RUN,
+	{ 0 },
+};
+
+static const struct cli_option member_add_options[] = {
+	HOW,
+	DRY_RUN,
+	{ 0 },
+};
+
+static const struct cli_option partition_remove_options[] = {
+	IDEMPOTENT,
+	DRY_RUN,
+	{ 0 },
+};
+
+static const struct cli_option dry_run_options[] = {
+	DRY_RUN,
+	{ 0 },
+};
+
+static const struct cli_option partition_check_options[] = {
+	PKEY("only by this P_Key"),
+	{ 0 },
+};
+
 const struct cli_command cli_commands[] = {
 	{
 		.name = "wait",
@@ -183,6 +230,17 @@ const struct cli_command cli_commands[] = {
 		.more = "A group of fewer than two members has no tree, and no switch holds it.\n",
 		.doing = "reading multicast groups",
 		.print = print_multicast,
+	}, {
+		.name = "show partitions",
+		.synopsis = "[NAME] [--members]",
+		.help = "partitions, who said them, and how many members are there",
+		.more = "NAME may be a P_Key. Pending are GUIDs that nobody has yet. Ports\n"
+			"not applied have a name by which they are selected, and are no\n"
+			"members until weft partition apply.\n",
+		.options = partitions_options,
+		.words = { "name" },
+		.doing = "reading partitions",
+		.print = print_partitions,
 	}, {
 		.name = "show services",
 		.synopsis = "",
@@ -309,6 +367,82 @@ const struct cli_command cli_commands[] = {
 		.need = 1,
 		.doing = "routing",
 		.print = print_change,
+	}, {
+		.name = "partition add",
+		.synopsis = "NAME [--pkey N] [MEMBER...] [--membership HOW] [--index0] "
+			    "[--idempotent] [--dry-run]",
+		.help = "a new partition, which is kept across restarts",
+		.more = MEMBER "Without --pkey it gets the least P_Key that is free.\n",
+		.options = partition_add_options,
+		.words = { "name" },
+		.rest = "members",
+		.need = 1,
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition remove",
+		.synopsis = "NAME [--idempotent] [--dry-run]",
+		.help = "take back what commands said of a partition",
+		.more = "What the configuration says of it stays.\n",
+		.options = partition_remove_options,
+		.words = { "name" },
+		.need = 1,
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition set",
+		.synopsis = "NAME MEMBER... [--membership HOW] [--index0] [--dry-run]",
+		.help = "set the membership of members; who is none becomes one",
+		.more = MEMBER,
+		.options = member_add_options,
+		.words = { "name" },
+		.rest = "members",
+		.need = 1,
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition member add",
+		.synopsis = "NAME MEMBER... [--membership HOW] [--index0] [--dry-run]",
+		.help = "more members for a partition",
+		.more = MEMBER,
+		.options = member_add_options,
+		.words = { "name" },
+		.rest = "members",
+		.need = 1,
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition member remove",
+		.synopsis = "NAME MEMBER... [--idempotent] [--dry-run]",
+		.help = "take back members that commands gave a partition",
+		.more = MEMBER "Members by the configuration stay.\n",
+		.options = partition_remove_options,
+		.words = { "name" },
+		.rest = "members",
+		.need = 1,
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition apply",
+		.synopsis = "[NAME] [--dry-run]",
+		.help = "take names that select members as nodes have them now",
+		.more = "Without NAME, of all partitions.\n",
+		.options = dry_run_options,
+		.words = { "name" },
+		.doing = "changing partitions",
+		.print = print_partition_change,
+	}, {
+		.name = "partition check",
+		.synopsis = "A B [--pkey N]",
+		.help = "whether two ports may talk, by which P_Keys, or why not",
+		.more = "A and B are each a NODE or NODE/NUMBER as in weft path, or any GUID.\n"
+			"Status 1 if they may not.\n",
+		.options = partition_check_options,
+		.words = { "source", "destination" },
+		.need = 2,
+		.doing = "asking",
+		.print = print_partition_check,
+		.verdict = partition_verdict,
 	}, {
 		.name = "reload",
 		.synopsis = "[--dry-run]",

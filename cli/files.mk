@@ -9,6 +9,7 @@ cli_src := \
 	cli/print_check.c \
 	cli/print_clients.c \
 	cli/print_lists.c \
+	cli/print_partitions.c \
 	cli/print_tables.c \
 	cli/rows.c \
 	cli/run.c

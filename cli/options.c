@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sm/base/frame.h"
+#include "sm/base/mem.h"
 #include "sm/base/text.h"
 
 /*
@@ -11,12 +12,12 @@
  * follows are its words and options. "--" ends the options, for names that begin with a dash. What
  * is not known is refused with the nearest word that is.
  */
-#define MAX_WORDS 16
+#define NEXT_WORDS 40	/* that may come next, and room for a NULL */
 #define SHORT_WORD 5	/* letters of a word whose hint must be all but equal */
 
 struct words {
-	const char *word[MAX_WORDS];	/* all that is no option */
-	unsigned len;			/* of them */
+	const char **word;	/* all that is no option; the array is owned */
+	unsigned len;		/* of them */
 };
 
 struct option_use {
@@ -251,43 +252,110 @@ is_option(const char *arg)
 	return arg[0] == '-' && arg[1] != '\0';
 }
 
+/* What of a command's name stands behind its first n words; "" for nothing. */
+static const char *
+word_at(const char *name, unsigned n)
+{
+	for (; n && *name; n--) {
+		name += strcspn(name, " ");
+		name += *name == ' ';
+	}
+	return name;
+}
+
+/* So many words, one after the other, are those with which the name begins. */
+static unsigned
+begins_with(const char *name, const struct words *w, unsigned max)
+{
+	unsigned n = 0;
+
+	for (; n < max && *name; n++, name = word_at(name, 1)) {
+		size_t len = strcspn(name, " ");
+
+		if (strncmp(name, w->word[n], len) != 0 || w->word[n][len])
+			break;
+	}
+	return n;
+}
+
 static const struct cli_command *
 find_command(const struct words *w, unsigned *used)
 {
-	char two[128];
-
-	snprintf(two, sizeof(two), "%s %s", w->len > 0 ? w->word[0] : "",
-		 w->len > 1 ? w->word[1] : "");
 	for (const struct cli_command *k = cli_commands; k->name; k++) {
-		*used = strchr(k->name, ' ') ? 2 : 1;
-		if (strcmp(k->name, *used == 2 ? two : w->word[0]) == 0)
+		*used = begins_with(k->name, w, w->len);
+		if (*used && !word_at(k->name, *used)[0])
 			return k;
 	}
 	return NULL;
 }
 
+/* "show", "partition member": the words with which commands begin that have more; NULL: none. */
+static const char *
+find_group(const struct words *w)
+{
+	static char text[64];
+	unsigned most = 0;
+
+	for (const struct cli_command *k = cli_commands; k->name; k++) {
+		unsigned n = begins_with(k->name, w, w->len);
+
+		if (n <= most || !word_at(k->name, n)[0])
+			continue;
+		most = n;
+		snprintf(text, sizeof(text), "%.*s", (int)(word_at(k->name, n) - k->name - 1),
+			 k->name);
+	}
+	return most ? text : NULL;
+}
+
+/* The command is of the group; NULL: of the program. */
+static bool
+is_of_group(const struct cli_command *k, const char *group)
+{
+	size_t len = group ? strlen(group) : 0;
+
+	return !group || (strncmp(k->name, group, len) == 0 && k->name[len] == ' ');
+}
+
+/* The words that may come next, each once. */
+static void
+next_words(const char *group, const char *words[NEXT_WORDS], char text[NEXT_WORDS][32])
+{
+	size_t len = 0, skip = group ? strlen(group) + 1 : 0;
+
+	for (const struct cli_command *k = cli_commands; k->name && len + 1 < NEXT_WORDS; k++) {
+		size_t n = 0;
+
+		if (!is_of_group(k, group))
+			continue;
+		snprintf(text[len], sizeof(text[len]), "%.*s",
+			 (int)strcspn(k->name + skip, " "), k->name + skip);
+		while (n < len && strcmp(text[n], text[len]) != 0)
+			n++;
+		if (n == len) {
+			words[len] = text[len];
+			len++;
+		}
+	}
+	words[len] = NULL;
+}
+
 static int
 unknown_command(const struct cli *c, const struct words *w)
 {
-	bool show = strcmp(w->word[0], "show") == 0;
-	const char *names[32];
-	size_t len = 0;
+	const char *words[NEXT_WORDS];
+	char text[NEXT_WORDS][32], what[64];
+	unsigned at = c->group ? begins_with(c->group, w, w->len) : 0;
+	bool show = c->group && strcmp(c->group, "show") == 0;
 
-	for (const struct cli_command *k = cli_commands; k->name; k++) {
-		if (show == (strncmp(k->name, "show ", 5) == 0))
-			names[len++] = show ? k->name + 5 : k->name;
-	}
-	if (!show)
-		names[len++] = "show";
-	names[len] = NULL;
-	if (!show)
-		return usage(c, "unknown command", w->word[0], near_word(w->word[0], names));
-	if (w->len > 1)
-		return usage(c, "there is nothing to show named", w->word[1],
-			     near_word(w->word[1], names));
-	emit(stderr, "weft: show what?");
-	for (size_t i = 0; i < len; i++)
-		emit(stderr, "%s%s", i == 0 ? " " : i + 1 < len ? ", " : " or ", names[i]);
+	next_words(c->group, words, text);
+	snprintf(what, sizeof(what), show ? "there is nothing to show named" :
+		 c->group ? "weft %s has no" : "unknown command", c->group);
+	if (w->len > at)
+		return usage(c, what, w->word[at], near_word(w->word[at], words));
+	emit(stderr, "weft: %s what?", c->group);
+	for (size_t i = 0; words[i]; i++)
+		emit(stderr, "%s%s", i == 0 ? " " : words[i + 1] ? ", " : " or ", words[i]);
 	emit(stderr, "\n");
 	return CLI_USAGE;
 }
@@ -301,12 +369,19 @@ set_words(struct cli *c, const struct words *w, unsigned used)
 	for (i = 0; used < w->len; i++, used++) {
 		json_t *s = json_string(w->word[used]);
 
-		if (i == sizeof(k->words) / sizeof(k->words[0]) || !k->words[i] || !s) {
+		bool rest = i == sizeof(k->words) / sizeof(k->words[0]) || !k->words[i];
+
+		if (!s || (rest && !k->rest)) {
 			json_decref(s);
 			return usage(c, s ? "too many words:" : "no UTF-8 text:", w->word[used],
 				     NULL);
 		}
-		json_object_set_new(c->args, k->words[i], s);
+		if (!rest)
+			json_object_set_new(c->args, k->words[i], s);
+		else if (!json_object_get(c->args, k->rest))
+			json_object_set_new(c->args, k->rest, json_pack("[o]", s));
+		else
+			json_array_append_new(json_object_get(c->args, k->rest), s);
 	}
 	if (i < k->need) {
 		emit(stderr, "weft: usage: weft %s %s; see %s\n", k->name, k->synopsis, help_of(c));
@@ -352,19 +427,18 @@ takes_value(const struct words *w, const char *name)
 	return o && o->value;
 }
 
-static int
-collect_words(const struct cli *c, int argc, char **argv, struct words *w)
+static void
+collect_words(int argc, char **argv, struct words *w)
 {
 	bool plain = false;
 
+	w->word = mem_array((size_t)argc + 1, sizeof(*w->word));
 	for (int i = 1; i < argc; i++) {
 		const char *name;
 
 		if (!plain && strcmp(argv[i], "--") == 0) {
 			plain = true;
 		} else if (plain || !is_option(argv[i])) {
-			if (w->len == MAX_WORDS)
-				return usage(c, "too many words:", argv[i], NULL);
 			w->word[w->len++] = argv[i];
 		} else if (argv[i][1] == '-') {
 			i += !strchr(argv[i], '=') && takes_value(w, argv[i] + 2);
@@ -373,7 +447,6 @@ collect_words(const struct cli *c, int argc, char **argv, struct words *w)
 			i += name && takes_value(w, name) && !argv[i][2];
 		}
 	}
-	return 0;
 }
 
 static int
@@ -423,38 +496,47 @@ no_command(const struct cli *c)
 	return CLI_USAGE;
 }
 
-int
-options_parse(struct cli *c, int argc, char **argv)
+static int
+parse(struct cli *c, int argc, char **argv, struct words *w)
 {
-	struct words w = { 0 };
 	unsigned used = 0;
-	int ret = collect_words(c, argc, argv, &w);
+	int ret;
 
-	if (ret)
-		return ret;
-	if (w.len && strcmp(w.word[0], "help") == 0) {
+	if (w->len && strcmp(w->word[0], "help") == 0) {
 		c->help = true;
-		memmove(w.word, w.word + 1, --w.len * sizeof(w.word[0]));
+		memmove(w->word, w->word + 1, --w->len * sizeof(w->word[0]));
 	}
-	c->command = w.len ? find_command(&w, &used) : NULL;
-	c->group = w.len && !c->command && strcmp(w.word[0], "show") == 0 ? w.word[0] : NULL;
-	if (w.len && !c->command && !c->group)
-		return unknown_command(c, &w);
+	c->command = w->len ? find_command(w, &used) : NULL;
+	c->group = w->len && !c->command ? find_group(w) : NULL;
+	if (w->len && !c->command && !c->group)
+		return unknown_command(c, w);
 	ret = apply_options(c, argc, argv);
 	if (ret)
 		return ret;
-	if (!w.len)
+	if (!w->len)
 		return no_command(c);
 	if (c->group && !c->help && !c->version)
-		return unknown_command(c, &w);
+		return unknown_command(c, w);
 	if (c->help || c->version)
 		return 0;
 	if (!c->socket)
 		c->socket = getenv(FRAME_SOCKET_ENV);
 	if (!c->socket || !c->socket[0])
 		c->socket = FRAME_DEFAULT_SOCKET;
-	ret = set_words(c, &w, used);
+	ret = set_words(c, w, used);
 	return ret ? ret : set_output(c);
+}
+
+int
+options_parse(struct cli *c, int argc, char **argv)
+{
+	struct words w = { 0 };
+	int ret;
+
+	collect_words(argc, argv, &w);
+	ret = parse(c, argc, argv, &w);
+	mem_free(w.word);
+	return ret;
 }
 
 static void
@@ -484,11 +566,9 @@ help_command(const struct cli_command *k, FILE *out)
 static void
 help_group(const char *group, FILE *out)
 {
-	size_t len = strlen(group);
-
 	fprintf(out, "usage: weft %s WHAT ...\n\n", group);
 	for (const struct cli_command *k = cli_commands; k->name; k++) {
-		if (strncmp(k->name, group, len) == 0 && k->name[len] == ' ')
+		if (is_of_group(k, group))
 			fprintf(out, "  weft %s%s%s\n      %s\n", k->name,
 				k->synopsis[0] ? " " : "", k->synopsis, k->help);
 	}
@@ -510,7 +590,7 @@ options_help(const struct cli *c, FILE *out)
 	fprintf(out, "usage: weft [OPTIONS] COMMAND ...\n\n"
 		     "Commands (weft COMMAND --help tells more):\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(out, "  %-18s  %s\n", k->name, k->help);
+		fprintf(out, "  %-23s  %s\n", k->name, k->help);
 	fprintf(out, "\nOptions:\n");
 	help_options(globals, out);
 	fprintf(out, "\nThe socket is --socket, else $" FRAME_SOCKET_ENV

@@ -2,7 +2,7 @@
 #ifndef PARTITIONS_CHANGE_H
 #define PARTITIONS_CHANGE_H
 
-#include "partitions/policy.h"
+#include "partitions/compile.h"
 
 /* What an administrator asks of partitions while the daemon runs, and what it did or would do:
  * between the commands and the core. */
@@ -35,15 +35,36 @@ struct partition_access {
 #define PARTITION_ACCESSES 1000u	/* that are listed */
 struct partition_report {
 	struct partition_access *list;	/* owned by the core until done() returns */
-	uint32_t len;			/* listed */
-	uint32_t gain;			/* ports that gain access to a partition, */
-	uint32_t lose;			/* lose it, or have another membership */
-	uint32_t pending;		/* GUIDs of members that nobody has */
-	uint32_t blocks;		/* P_Key blocks written */
+	uint32_t len;		/* listed */
+	uint32_t gain;		/* memberships of ports that begin, */
+	uint32_t lose;		/* end, */
+	uint32_t other;		/* or are other ones than before */
+	uint32_t pending;	/* GUIDs of members that nobody has, in all partitions */
+	uint32_t blocks;	/* P_Key blocks of ports that differ */
+	uint16_t pkey;		/* number of the partition; 0: of several, or of one that is gone */
 };
 
 /* 0 or an error code, one sentence, and (NULL on an error) the report. */
 typedef void (*partition_done_fn)(void *arg, int error, const char *text,
 				  const struct partition_report *report);
+
+/* The copy is the caller's. */
+struct partition_change *
+partition_change_copy(const struct partition_change *c);
+void
+partition_change_free(struct partition_change *c);	/* NULL is allowed */
+
+/* What is in force, for whoever shows it; its P_Keys are in the published plan. */
+struct partition_view {
+	struct policy *policy;		/* reference held; NULL: nobody says anything */
+	struct pkeys_report report;	/* of its P_Keys */
+	struct pkeys_alias *aliases;	/* owned */
+	uint32_t naliases;
+	char refused[500];		/* why what is said is not in force; "" */
+};
+
+/* Lets go of what it holds. */
+void
+partition_view_free(struct partition_view *v);
 
 #endif

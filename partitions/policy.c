@@ -305,19 +305,21 @@ compare(const void *a, const void *b)
 	return (int)x->pkey - (int)y->pkey;
 }
 
-/* Nobody says anything of the default partition: all ports are limited members, or full ones where
- * the file says nothing of any partition. */
+/* Nobody says anything of the default partition, or commands alone, of some ports: all others are
+ * limited members, or full ones where the file says nothing of any partition. */
 static void
 add_default(struct policy *policy)
 {
-	struct partition *p;
+	struct partition *p = (struct partition *)(uintptr_t)policy_by_pkey(policy, PKEY_DEFAULT);
 	bool silent = true;
 
 	for (uint32_t i = 0; i < policy->len; i++)
 		silent &= !policy->list[i]->conf;
-	p = add(policy, "default");
-	p->pkey = PKEY_DEFAULT;
-	p->members = mem_array(1, sizeof(*p->members));
+	if (!p) {
+		p = add(policy, "default");
+		p->pkey = PKEY_DEFAULT;
+		p->members = mem_array(1, sizeof(*p->members));
+	}
 	for (unsigned k = 0; k < PART_SELF && silent; k++)
 		p->kind[k] = (struct part_kind){ .on = true, .membership = MEMBERSHIP_FULL };
 }
@@ -348,8 +350,7 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 		return rc;
 	}
 	qsort(policy->list, policy->len, sizeof(struct partition *), compare);
-	if (!policy_by_pkey(policy, PKEY_DEFAULT))
-		add_default(policy);	/* which sorts last */
+	add_default(policy);	/* which sorts last */
 	*out = policy;
 	return 0;
 }

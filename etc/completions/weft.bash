@@ -16,6 +16,12 @@ _weft_options_of() {
 	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
+	"show partitions") echo --members ;;
+	"partition add") echo --pkey --membership --index0 --idempotent --dry-run ;;
+	"partition remove" | "partition member remove") echo --idempotent --dry-run ;;
+	"partition set" | "partition member add") echo --membership --index0 --dry-run ;;
+	"partition apply") echo --dry-run ;;
+	"partition check") echo --pkey ;;
 	esac
 }
 
@@ -29,6 +35,7 @@ _weft_values_of() {
 			echo table json
 		fi ;;
 	--engine) echo auto fattree updn minhop torus dragonfly hyperx fatpaths nue dfsssp file ;;
+	--membership) echo full limited both ;;
 	--level) echo error warning notice info debug ;;
 	--type)
 		if [ "$1" = "show events" ]; then
@@ -44,7 +51,7 @@ _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
 		--last | --after | --roots | --storage | --other | --lmc | --file | --names | \
-		--lfts | --seed | --samples | --threads) return 0 ;;
+		--lfts | --seed | --samples | --threads | --pkey | --membership) return 0 ;;
 	# With "show routes" --dump is a flag.
 	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac
@@ -63,8 +70,8 @@ _weft() {
 			skip=yes
 		elif [[ $word != -* ]] && [ -z "$command" ]; then
 			command=$word
-		elif [[ $word != -* ]] && [ "$command" = show ]; then
-			command="show $word"
+		elif [[ $word != -* ]] && [[ $command =~ ^(show|partition|partition\ member)$ ]]; then
+			command="$command $word"
 		fi
 	done
 
@@ -81,12 +88,16 @@ _weft() {
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path check route reroute fail drain undrain reload"
+		words="wait status show path check route reroute fail drain undrain partition reload"
 	elif [ "$command" = route ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
+	elif [ "$command" = partition ]; then
+		words="add remove set member apply check"
+	elif [ "$command" = "partition member" ]; then
+		words="add remove"
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast services subscriptions routes engines events topology"
+		words="nodes switches ports links multicast partitions services subscriptions routes engines events topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -265,6 +265,19 @@ ctl_change(void *subnet, const struct change *c, change_done_fn done, void *arg,
 	return subnet_change(subnet, c, done, arg, e);
 }
 
+static int
+ctl_partition(void *subnet, const struct partition_change *c, partition_done_fn done, void *arg,
+	      struct error *e)
+{
+	return subnet_partition(subnet, c, done, arg, e);
+}
+
+static void
+ctl_partitions(void *subnet, struct partition_view *v)
+{
+	subnet_partitions(subnet, v);
+}
+
 struct reload_report {
 	struct buf *out;		/* one line a change; NULL: into the log */
 	unsigned restart;		/* options that only a restart takes on */
@@ -488,7 +501,8 @@ open_subnets(struct weftd *w, struct error *e)
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .up = ctl_up, .plan = ctl_plan, .change = ctl_change,
 			.multicast = ctl_multicast, .service = ctl_service,
-			.subscription = ctl_subscription,
+			.subscription = ctl_subscription, .partition = ctl_partition,
+			.partitions = ctl_partitions,
 		};
 	}
 	return 0;

@@ -12,18 +12,17 @@
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 
+/* What the store is at; it frees it, for the command and the subnet may be over before. */
+struct part_commit {
+	struct subnet *s;	/* NULL: nobody waits for it any more */
+};
+
 /* ---- The answer ---- */
 
 static void
 change_free(struct subnet *s)
 {
-	struct partition_change *c = s->parts.command.c;
-
-	if (c) {
-		mem_free((char *)(uintptr_t)c->name);
-		mem_free((struct part_member *)(uintptr_t)c->members);
-	}
-	mem_free(c);
+	partition_change_free(s->parts.command.c);
 	mem_free(s->parts.command.report.list);
 	part_rows_free(&s->parts.command.rows);
 }
@@ -43,6 +42,8 @@ part_change_answer(struct subnet *s, int err, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	s->parts.command.report.list = NULL;
+	if (s->parts.command.commit)
+		s->parts.command.commit->s = NULL;
 	change_free(s);
 	memset(&s->parts.command, 0, sizeof(s->parts.command));
 	fn(arg, err, text, err ? NULL : &report);
@@ -198,20 +199,6 @@ prepare(struct subnet *s, const struct partition_change *c, struct part_rows *ro
 	return rc;
 }
 
-static struct partition_change *
-copy_change(const struct partition_change *c)
-{
-	struct partition_change *copy = mem_zalloc(sizeof(*copy));
-	struct part_member *m = mem_array(c->nmembers + 1u, sizeof(*m));
-
-	*copy = *c;
-	copy->name = mem_strdup(c->name);
-	if (c->nmembers)
-		memcpy(m, c->members, c->nmembers * sizeof(*m));
-	copy->members = m;
-	return copy;
-}
-
 int
 subnet_partition(struct subnet *s, const struct partition_change *c, partition_done_fn done,
 		 void *arg, struct error *e)
@@ -225,9 +212,6 @@ subnet_partition(struct subnet *s, const struct partition_change *c, partition_d
 	if (s->parts.command.done)
 		return error_set(e, ERR_BUSY, "partitions of subnet %s are being changed by "
 				 "another command: try again when it has ended", s->conf->name);
-	if (s->parts.refused[0])
-		return error_set(e, ERR_REFUSED, "first the configuration must be one that can be "
-				 "taken on: %s", s->parts.refused);
 	part_rows_copy(&rows, &s->parts.rows);
 	rc = prepare(s, c, &rows, e);
 	if (rc) {
@@ -236,7 +220,7 @@ subnet_partition(struct subnet *s, const struct partition_change *c, partition_d
 	}
 	s->parts.command.done = done;
 	s->parts.command.arg = arg;
-	s->parts.command.c = copy_change(c);
+	s->parts.command.c = partition_change_copy(c);
 	s->parts.command.rows = rows;
 	if (s->stage == SUBNET_IDLE)
 		partitions_start(s);
@@ -253,26 +237,43 @@ part_change_begin(struct subnet *s, struct partition_job *j)
 	part_rows_free(&j->rows);
 	part_rows_copy(&j->rows, &s->parts.command.rows);
 	if (s->parts.command.c->kind == PARTITION_APPLY) {
-		mem_free(j->apply);
 		j->apply = mem_strdup(s->parts.command.c->name);
 	}
 	j->rebuild = j->change = true;
 	s->parts.command.running = true;
 }
 
-/* Bits of the memberships that a port has. */
-static unsigned
-access_bits(const struct plan_pkeys *p, uint32_t port, uint16_t number)
+/* A port's keys before (0) or after (1) the change; holes are 0. Where none were planned before it
+ * is what the port holds. */
+static const uint16_t *
+keys_of(const struct partition_job *j, unsigned side, uint32_t port, uint32_t *len)
 {
+	static const uint16_t silent[] = { PKEY_DEFAULT | PKEY_FULL };
+	const struct plan_pkeys *p = side ? j->pkeys : j->before;
 	uint32_t t = p ? p->table[port] : PKEYS_NONE;
-	unsigned bits = p || number != PKEY_DEFAULT ? 0 : 2;
 
-	for (uint32_t i = 0; t != PKEYS_NONE && i < p->tables[t].len; i++) {
-		uint16_t key = p->keys[p->tables[t].first + i];
-
-		if ((key & PKEY_NUMBER) == number && number)
-			bits |= key & PKEY_FULL ? 2 : 1;
+	*len = 0;
+	if (p && t == PKEYS_NONE)
+		return NULL;
+	if (!p) {
+		*len = j->held[port].keys ? j->held[port].len : 1;
+		return j->held[port].keys ? j->held[port].keys : silent;
 	}
+	*len = p->tables[t].len;
+	return p->keys + p->tables[t].first;
+}
+
+/* Bits of the memberships that a port has: 1 limited, 2 full. */
+static unsigned
+access_bits(const struct partition_job *j, unsigned side, uint32_t port, uint16_t number)
+{
+	uint32_t len;
+	const uint16_t *keys = keys_of(j, side, port, &len);
+	unsigned bits = 0;
+
+	for (uint32_t i = 0; i < len; i++)
+		if ((keys[i] & PKEY_NUMBER) == number)
+			bits |= keys[i] & PKEY_FULL ? 2 : 1;
 	return bits;
 }
 
@@ -283,7 +284,8 @@ note_access(struct partition_report *r, const struct fabric *f, uint32_t port, u
 	if (before == after)
 		return;
 	r->gain += !before;
-	r->lose += before != 0;
+	r->lose += !after;
+	r->other += before && after;
 	if (r->len == PARTITION_ACCESSES)
 		return;
 	if (!r->list)
@@ -293,79 +295,146 @@ note_access(struct partition_report *r, const struct fabric *f, uint32_t port, u
 		.after = (uint8_t)after };
 }
 
-/* Of each number in either table, at its first place, and once. */
+/* Each number in either table, once. */
 static void
 compare_port(struct partition_report *r, const struct partition_job *j, uint32_t port)
 {
-	const struct plan_pkeys *sides[2] = { j->before, j->pkeys };
-
 	for (unsigned side = 0; side < 2; side++) {
-		const struct plan_pkeys *p = sides[side];
-		uint32_t t = p ? p->table[port] : PKEYS_NONE;
+		uint32_t len;
+		const uint16_t *keys = keys_of(j, side, port, &len);
 
-		for (uint32_t i = 0; t != PKEYS_NONE && i < p->tables[t].len; i++) {
-			uint16_t key = p->keys[p->tables[t].first + i];
-			uint16_t number = key & PKEY_NUMBER;
-			unsigned before = access_bits(j->before, port, number);
+		for (uint32_t i = 0; i < len; i++) {
+			uint16_t number = keys[i] & PKEY_NUMBER;
+			unsigned bits[2] = { access_bits(j, 0, port, number),
+					     access_bits(j, 1, port, number) };
 
 			/* That of both bits is met twice, and what both sides have as well. */
-			if (!number || (side && before) ||
-			    (!(key & PKEY_FULL) && access_bits(p, port, number) == 3))
+			if (!number || (side && bits[0]) ||
+			    (!(keys[i] & PKEY_FULL) && bits[side] == 3))
 				continue;
-			note_access(r, j->fabric, port, number, before,
-				    access_bits(j->pkeys, port, number));
+			note_access(r, j->fabric, port, number, bits[0], bits[1]);
 		}
 	}
 }
 
-static void
-compare(struct partition_report *r, const struct partition_job *j)
+static uint32_t
+blocks_differing(const struct partition_job *j, uint32_t port)
 {
-	r->pending = j->report.pending;
-	for (uint32_t port = 0; j->before != j->pkeys && port < j->fabric->nports; port++)
-		if (selected_kind_of(j->fabric, port))
-			compare_port(r, j, port);
+	uint32_t len[2], blocks = 0, max;
+	const uint16_t *keys[2];
+
+	for (unsigned side = 0; side < 2; side++)
+		keys[side] = keys_of(j, side, port, &len[side]);
+	max = len[0] > len[1] ? len[0] : len[1];
+	for (uint32_t block = 0; block * TABLES_KEYS < max; block++) {
+		bool same = true;
+
+		for (uint32_t i = block * TABLES_KEYS; i < (block + 1) * TABLES_KEYS; i++)
+			same &= (i < len[0] ? keys[0][i] : 0) == (i < len[1] ? keys[1][i] : 0);
+		blocks += !same;
+	}
+	return blocks;
+}
+
+/* Most ports have the very table that they had. */
+static bool
+same_table(const struct partition_job *j, uint32_t port)
+{
+	uint32_t len[2];
+	const uint16_t *before = keys_of(j, 0, port, &len[0]);
+	const uint16_t *after = keys_of(j, 1, port, &len[1]);
+
+	return len[0] == len[1] && (!len[0] || !memcmp(before, after, len[0] * sizeof(*after)));
 }
 
 static void
-saved(void *subnet, int error, const char *why)
+compare(struct partition_report *r, const struct partition_job *j, const char *name)
 {
-	struct subnet *s = subnet;
+	const struct partition *p = policy_by_name(j->policy, name);
+
+	r->pkey = p ? p->pkey : 0;
+	r->pending = j->report.pending;
+	for (uint32_t port = 0; j->before != j->pkeys && port < j->fabric->nports; port++) {
+		if (j->pkeys->table[port] == PKEYS_NONE || same_table(j, port))
+			continue;
+		r->blocks += blocks_differing(j, port);
+		if (selected_kind_of(j->fabric, port))
+			compare_port(r, j, port);
+	}
+}
+
+/* ---- It is done ---- */
+
+static void
+saved(void *arg, int error, const char *why)
+{
+	struct part_commit *commit = arg;
+	struct subnet *s = commit->s;
 
 	(void)why;
-	if (!s->parts.command.done || s->parts.command.saved)
+	mem_free(commit);
+	if (!s)
 		return;
-	s->parts.command.saved = true;
+	s->parts.command.commit = NULL;
 	s->parts.command.error = error;
 	if (s->parts.command.pushed)
 		part_change_pushed(s);
 }
 
+/* What commands say now is what this one made of it. */
+static void
+take_rows(struct subnet *s, struct partition_job *j)
+{
+	const char *name = s->parts.command.c->name;
+
+	part_store_row(s, part_rows_find(&s->parts.rows, name), part_rows_find(&j->rows, name));
+	part_rows_free(&s->parts.rows);
+	s->parts.rows = j->rows;
+	j->rows = (struct part_rows){ 0 };
+	s->parts.command.commit = mem_zalloc(sizeof(*s->parts.command.commit));
+	s->parts.command.commit->s = s;
+	store_commit(s->env.store, saved, s->parts.command.commit);
+}
+
+/* A port that had room for its keys has none any more, or that had too many is to have more. */
+static const struct pkeys_overflow *
+new_overflow(const struct pkeys_report *old, const struct pkeys_report *new)
+{
+	for (uint32_t i = 0; i < new->overflows && i < PKEYS_OVERFLOWS; i++) {
+		const struct pkeys_overflow *o = &new->overflow[i];
+		bool known = false;
+
+		for (uint32_t n = 0; n < old->overflows && n < PKEYS_OVERFLOWS; n++)
+			known |= old->overflow[n].port == o->port &&
+				 old->overflow[n].keys >= o->keys;
+		if (!known && (old->overflows <= PKEYS_OVERFLOWS ||
+			       new->overflows > old->overflows))
+			return o;
+	}
+	return new->overflows > old->overflows ? &new->overflow[0] : NULL;
+}
+
 bool
 part_change_made(struct subnet *s, struct partition_job *j)
 {
+	const struct pkeys_overflow *o = new_overflow(&s->parts.report, &j->report);
 	char text[300];
 
 	if (j->error) {
-		part_change_answer(s, j->why.code, "%s", j->why.text);
+		part_change_answer(s, j->why.code, "nothing was changed: %s", j->why.text);
 		return false;
 	}
-	if (j->report.overflows > s->parts.report.overflows) {
+	if (o) {
 		part_change_answer(s, ERR_FULL, "nothing was changed: %s",
-				   pkeys_overflow_text(&j->report.overflow[0], j->fabric, text,
-						       sizeof(text)));
+				   pkeys_overflow_text(o, j->fabric, text, sizeof(text)));
 		return false;
 	}
-	compare(&s->parts.command.report, j);
+	compare(&s->parts.command.report, j, s->parts.command.c->name);
 	if (s->parts.command.c->dry_run) {
 		part_change_answer(s, 0, "nothing was changed");
 		return false;
 	}
-	part_store_rows(s, &s->parts.rows, &j->rows);
-	part_rows_free(&s->parts.rows);
-	s->parts.rows = j->rows;
-	j->rows = (struct part_rows){ 0 };
-	store_commit(s->env.store, saved, s);
+	take_rows(s, j);
 	return true;
 }
 
@@ -375,7 +444,7 @@ part_change_pushed(struct subnet *s)
 	if (!s->parts.command.running)
 		return;
 	s->parts.command.pushed = true;
-	if (!s->parts.command.saved)
+	if (s->parts.command.commit)
 		return;
 	if (s->parts.command.error)
 		part_change_answer(s, s->parts.command.error, "it is in force, but the state file "

@@ -283,26 +283,20 @@ drop_members(struct subnet *s, const struct part_row *from, const struct part_ro
 }
 
 void
-part_store_rows(struct subnet *s, const struct part_rows *from, const struct part_rows *to)
+part_store_row(struct subnet *s, const struct part_row *from, const struct part_row *to)
 {
 	char value[16];
 
-	for (uint32_t i = 0; i < from->len; i++) {
-		const struct part_row *new = part_rows_find(to, from->list[i].name);
-
-		drop_members(s, &from->list[i], new);
-		if (!new)
-			put(s, NULL, "partition/%s", from->list[i].name);
+	if (from)
+		drop_members(s, from, to);
+	if (from && !to)
+		put(s, NULL, "partition/%s", from->name);
+	if (to && (!from || from->pkey != to->pkey)) {
+		snprintf(value, sizeof(value), "0x%04x", to->pkey);
+		put(s, value, "partition/%s", to->name);
 	}
-	for (uint32_t i = 0; i < to->len; i++) {
-		const struct part_row *old = part_rows_find(from, to->list[i].name);
-
-		if (!old || old->pkey != to->list[i].pkey) {
-			snprintf(value, sizeof(value), "0x%04x", to->list[i].pkey);
-			put(s, value, "partition/%s", to->list[i].name);
-		}
-		put_members(s, old, &to->list[i]);
-	}
+	if (to)
+		put_members(s, from, to);
 }
 
 struct pin_diff {

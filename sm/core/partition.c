@@ -66,31 +66,30 @@ collect_alias(void *arg, uint64_t alias, uint64_t port)
 	j->aliases[j->naliases++] = (struct pkeys_alias){ alias, port };
 }
 
+/* A command is no reason for a routing to plan P_Keys: it may be a rehearsal. */
 static bool
-is_wanted(const struct subnet *s)
+is_wanted(const struct subnet *s, bool change)
 {
 	const struct partitions *p = &s->parts;
 	struct policy_input in = { .conf = p->conf, .subnet = s->conf->name,
 				   .nrows = p->rows.len };
 
-	return p->conf && (p->ours || p->command.done || policy_wanted(&in));
+	return p->conf && (p->ours || change || policy_wanted(&in));
 }
 
 struct partition_job *
-partition_job_new(struct subnet *s, const struct fabric *f)
+partition_job_new(struct subnet *s, const struct fabric *f, bool change)
 {
 	struct partitions *p = &s->parts;
 	struct partition_job *j;
 
-	if (!is_wanted(s))
+	if (!is_wanted(s, change))
 		return NULL;
 	j = mem_zalloc(sizeof(*j));
 	j->conf = config_ref(p->conf);
 	snprintf(j->subnet, sizeof(j->subnet), "%s", s->conf->name);
 	part_rows_copy(&j->rows, &p->rows);
 	j->pins = pins_copy(p->pins);
-	j->apply = p->apply;
-	p->apply = NULL;
 	j->fabric = fabric_ref(f);
 	j->policy = policy_ref(p->policy);
 	j->rebuild = p->rebuild || !p->policy;
@@ -99,6 +98,8 @@ partition_job_new(struct subnet *s, const struct fabric *f)
 	collect_held(j, s);
 	sa_each_alias(s->sa, collect_alias, j);
 	p->due = p->rebuild = false;
+	if (change)
+		part_change_begin(s, j);
 	return j;
 }
 
@@ -110,7 +111,7 @@ job_free(struct partition_job *j)
 	config_free(j->conf);
 	part_rows_free(&j->rows);
 	pins_free(j->pins);
-	mem_free(j->apply);
+	mem_free((char *)(uintptr_t)j->apply);
 	fabric_unref(j->fabric);
 	policy_unref(j->policy);
 	mem_free(j->held);
@@ -330,10 +331,6 @@ partition_job_drop(struct subnet *s, struct partition_job *j, bool again)
 	if (j && again) {
 		s->parts.due = true;
 		s->parts.rebuild |= j->rebuild;
-		if (!s->parts.apply) {
-			s->parts.apply = j->apply;
-			j->apply = NULL;
-		}
 	}
 	job_free(j);
 }
@@ -370,7 +367,7 @@ done(void *arg)
 		return;
 	}
 	s->parts.job = NULL;
-	if (j->change && !part_change_made(s, j)) {
+	if (j->change && !(s->parts.command.running && part_change_made(s, j))) {
 		job_free(j);
 		subnet_go_on(s);
 		return;
@@ -390,19 +387,18 @@ bool
 partitions_start(struct subnet *s)
 {
 	struct partitions *p = &s->parts;
-	bool change = p->command.done && !p->command.running;
+	/* What is due comes first, so that a command that is refused takes nothing with it. */
+	bool change = p->command.done && !p->command.running && !p->due;
 	struct partition_job *j;
 
 	if (!(p->due || change) || s->role != ROLE_MASTER || !s->plan ||
 	    s->wanted != SWEEP_NONE || s->want_route)
 		return false;
-	j = partition_job_new(s, s->plan->fabric);
+	j = partition_job_new(s, s->plan->fabric, change);
 	if (!j) {
 		p->due = false;
-		return false;
+		return p->command.done && partitions_start(s);
 	}
-	if (change)
-		part_change_begin(s, j);
 	j->s = s;
 	p->job = j;
 	s->change_started = loop_now(s->env.loop);
@@ -419,6 +415,20 @@ partitions_changed(struct subnet *s)
 		partitions_start(s);
 	else
 		between_hurry(s);
+}
+
+void
+subnet_partitions(struct subnet *s, struct partition_view *v)
+{
+	const struct partitions *p = &s->parts;
+	struct partition_job aliases = { 0 };
+
+	sa_each_alias(s->sa, collect_alias, &aliases);
+	*v = (struct partition_view){
+		.policy = s->plan && s->plan->pkeys ? policy_ref(p->policy) : NULL,
+		.report = p->report, .aliases = aliases.aliases, .naliases = aliases.naliases,
+	};
+	snprintf(v->refused, sizeof(v->refused), "%s", p->refused);
 }
 
 void
@@ -473,6 +483,5 @@ partitions_free(struct subnet *s)
 	policy_unref(p->policy);
 	pins_free(p->pins);
 	part_rows_free(&p->rows);
-	mem_free(p->apply);
 	plan_pkeys_unref(p->written);
 }

@@ -25,7 +25,7 @@ struct partition_job {
 	char subnet[32];		/* its name */
 	struct part_rows rows;		/* a copy, with the change that is asked for */
 	struct pins *pins;		/* likewise */
-	char *apply;			/* see policy_input; NULL */
+	const char *apply;		/* see policy_input; the command's, owned; NULL */
 	const struct fabric *fabric;	/* reference held */
 	struct policy *policy;		/* in force; the new one if it is made anew; reference
 					 * held */
@@ -50,8 +50,6 @@ struct partitions {
 	struct pins *pins;		/* what names were found to mean */
 	uint64_t names;			/* hash of the names of nodes that it was made with */
 	struct part_rows rows;		/* what commands said */
-	char *apply;			/* names of this partition are to be applied anew ("": of
-					 * all); NULL: none */
 	bool due;			/* P_Keys are to be compiled, without routing */
 	bool rebuild;			/* and the policy is to be made anew before */
 	bool ours;			/* we wrote P_Keys once: silence means the default alone */
@@ -66,9 +64,9 @@ struct partitions {
 		struct partition_change *c;	/* owned copy */
 		struct partition_report report;	/* the outcome */
 		struct part_rows rows;	/* what commands will have said */
+		struct part_commit *commit;	/* the store is at it; NULL: not, or it has ended */
 		bool running;		/* it is in the job, or in the push */
 		bool pushed;		/* devices have it */
-		bool saved;		/* and so has the store */
 		int error;		/* of the store */
 	} command;
 };
@@ -83,10 +81,10 @@ partitions_free(struct subnet *s);
 /* What was configured, left by commands, or the names that it is about have changed. */
 void
 partitions_changed(struct subnet *s);
-/* P_Keys for this snapshot, to be compiled by a worker; NULL: nobody says anything. It takes over
- * what is due. */
+/* P_Keys for this snapshot, to be compiled by a worker, with what the command asks for if it is a
+ * `change`; else NULL where nobody says anything. It takes over what is due. */
 struct partition_job *
-partition_job_new(struct subnet *s, const struct fabric *f);
+partition_job_new(struct subnet *s, const struct fabric *f, bool change);
 /* Any thread. */
 void
 partition_job_run(struct partition_job *j);
@@ -124,9 +122,9 @@ bool
 part_row_unset(struct part_row *r, uint64_t guid);
 void
 part_store_load(struct subnet *s);
-/* Put the difference to the store; to be committed. */
+/* Put the difference of one partition's rows to the store; to be committed. NULL: there is none. */
 void
-part_store_rows(struct subnet *s, const struct part_rows *from, const struct part_rows *to);
+part_store_row(struct subnet *s, const struct part_row *from, const struct part_row *to);
 void
 part_store_pins(struct subnet *s, const struct pins *from, const struct pins *to);
 

@@ -305,7 +305,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	find_held(j, s, f);
 	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
 		j->given.stale = 0;
-	j->parts = dry_run ? NULL : partition_job_new(s, f);
+	j->parts = dry_run ? NULL : partition_job_new(s, f, false);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
 	j->roots = mem_array(j->nroots + 1, sizeof(*j->roots));

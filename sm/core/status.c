@@ -250,6 +250,39 @@ warn_babbling(struct subnet *s, struct subnet_status *st)
 	}
 }
 
+/* A policy that is not in force, ports that do not have what it says, names without effect. */
+static void
+warn_partitions(const struct subnet *s, struct subnet_status *st)
+{
+	const struct partitions *p = &s->parts;
+	const struct pkeys_report *r = &p->report;
+	const struct policy *policy = p->policy;
+	char text[300];
+
+	if (p->refused[0])
+		warn(st, "partitions are not as they are said, but as they were: %.300s",
+		     p->refused);
+	if (!s->plan || !s->plan->pkeys)
+		return;
+	if (r->overflows)
+		warn(st, "%u port%s no room for the P_Keys and get%s the default one alone: %s",
+		     r->overflows, r->overflows == 1 ? " has" : "s have",
+		     r->overflows == 1 ? "s" : "",
+		     pkeys_overflow_text(&r->overflow[0], s->plan->fabric, text, sizeof(text)));
+	if (r->unenforced)
+		warn(st, "on %u port%s to hosts the switch cannot enforce partitions: what these "
+		     "hosts send is not held back", r->unenforced, r->unenforced == 1 ? "" : "s");
+	for (uint32_t i = 0; policy && i < policy->len; i++)
+		if (policy->list[i]->others)
+			warn(st, "partition %s selects by name %u ports that are no members, as is "
+			     "%s: `weft partition apply` makes them members",
+			     policy->list[i]->name, policy->list[i]->others,
+			     policy->list[i]->first_other);
+	if (r->pending)
+		warn(st, "nobody has %u GUID%s of members of partitions yet: `weft show "
+		     "partitions` names them", r->pending, r->pending == 1 ? "" : "s");
+}
+
 static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
@@ -269,6 +302,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	if (s->plan && s->plan->check.cut_off)
 		warn(st, "%llu pairs of hosts are joined by no cables",
 		     (unsigned long long)s->plan->check.cut_off);
+	warn_partitions(s, st);
 	warn_multicast(s, st);
 	warn_stale(s, st);
 	warn_babbling(s, st);

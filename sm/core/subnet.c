@@ -340,6 +340,7 @@ stand_by(struct subnet *s)
 	office_leave(s);
 	if (s->role == ROLE_MASTER)
 		peers_hand_over(s);
+	partitions_cancel(s);
 	part_change_answer(s, ERR_REFUSED, "%s", s->why_not);
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);

@@ -72,6 +72,9 @@ subnet_change(struct subnet *s, const struct change *c, change_done_fn done, voi
 int
 subnet_partition(struct subnet *s, const struct partition_change *c, partition_done_fn done,
 		 void *arg, struct error *e);
+/* What is in force of partitions; the caller frees it. */
+void
+subnet_partitions(struct subnet *s, struct partition_view *v);
 /* Takes a look at each device, for warnings: subnet_is_up() is its `up` alone. */
 void
 subnet_status(struct subnet *s, struct subnet_status *st);

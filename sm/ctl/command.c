@@ -24,6 +24,7 @@ struct ctl_gate {
 static const struct ctl_command *const tables[] = {
 	ctl_cmd_status, ctl_cmd_show, ctl_cmd_routes, ctl_cmd_topology, ctl_cmd_events,
 	ctl_cmd_path, ctl_cmd_multicast, ctl_cmd_clients, ctl_cmd_check, ctl_cmd_admin,
+	ctl_cmd_partition, ctl_cmd_partitions,
 };
 
 static const struct ctl_command *
@@ -41,7 +42,7 @@ command_find(const char *name)
 static const char *
 command_nearest(const char *name)
 {
-	const char *words[40];
+	const char *words[64];
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -78,7 +79,8 @@ too_deep(const char *line, size_t len)
 static const char *
 kind_name(enum ctl_arg_kind kind)
 {
-	return kind == ARG_STRING ? "a string" : kind == ARG_FLAG ? "true or false" : "a number";
+	return kind == ARG_STRING ? "a string" : kind == ARG_FLAG ? "true or false" :
+	       kind == ARG_LIST ? "a list of strings" : "a number";
 }
 
 static bool
@@ -104,10 +106,24 @@ fail_word(struct ctl_req *r, const struct ctl_arg *arg, const char *value)
 }
 
 static bool
+is_list(const json_t *value)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(value, i, one) {
+		if (!json_is_string(one))
+			return false;
+	}
+	return json_is_array(value);
+}
+
+static bool
 check_value(struct ctl_req *r, const struct ctl_arg *arg, const json_t *value)
 {
 	bool right = arg->kind == ARG_STRING ? json_is_string(value)
-		   : arg->kind == ARG_FLAG ? json_is_boolean(value) : json_is_integer(value);
+		   : arg->kind == ARG_FLAG ? json_is_boolean(value)
+		   : arg->kind == ARG_LIST ? is_list(value) : json_is_integer(value);
 
 	if (!right) {
 		req_fail(r, EXIT_USAGE, "\"%s\" must be %s", arg->name, kind_name(arg->kind));

@@ -41,6 +41,7 @@ enum ctl_arg_kind {
 	ARG_STRING,
 	ARG_FLAG,
 	ARG_NUMBER,
+	ARG_LIST,			/* of strings */
 };
 
 struct ctl_arg {
@@ -75,6 +76,8 @@ extern const struct ctl_command ctl_cmd_check[];	/* check */
 extern const struct ctl_command ctl_cmd_clients[];	/* show services, subscriptions */
 extern const struct ctl_command ctl_cmd_events[];	/* show events */
 extern const struct ctl_command ctl_cmd_multicast[];	/* show multicast */
+extern const struct ctl_command ctl_cmd_partition[];	/* partition ... */
+extern const struct ctl_command ctl_cmd_partitions[];	/* show partitions */
 extern const struct ctl_command ctl_cmd_path[];		/* path */
 extern const struct ctl_command ctl_cmd_routes[];	/* show routes */
 extern const struct ctl_command ctl_cmd_show[];		/* show nodes, switches, ports, links */

@@ -3,6 +3,7 @@
 #define CTL_CTL_H
 
 #include <stdbool.h>
+#include "partitions/change.h"
 #include "sm/base/buf.h"
 #include "sm/base/error.h"
 #include "sm/base/loop.h"
@@ -33,6 +34,15 @@ struct ctl_subnet {
 	 */
 	int (*change)(void *subnet, const struct change *c, change_done_fn done, void *arg,
 		      struct error *e);
+	/*
+	 * Change partitions; *c is copied. done() comes once, when devices and the state file have
+	 * it, unless an error is returned: ERR_BUSY, ERR_REFUSED, ERR_NOT_FOUND, ERR_EXISTS,
+	 * ERR_FULL, ERR_INVALID.
+	 */
+	int (*partition)(void *subnet, const struct partition_change *c, partition_done_fn done,
+			 void *arg, struct error *e);
+	/* What is in force of them; the caller frees the view. */
+	void (*partitions)(void *subnet, struct partition_view *v);
 	/* The first multicast group in slot `from` or a later one; false: there is none. */
 	bool (*multicast)(void *subnet, unsigned from, struct multicast_row *row);
 	/* The next that a client left, from a row's `next` or 0 on; false: there is none. */

@@ -5,6 +5,8 @@ ctl_src := \
 	sm/ctl/cmd_events.c \
 	sm/ctl/cmd_clients.c \
 	sm/ctl/cmd_multicast.c \
+	sm/ctl/cmd_partition.c \
+	sm/ctl/cmd_partitions.c \
 	sm/ctl/cmd_path.c \
 	sm/ctl/cmd_routes.c \
 	sm/ctl/cmd_show.c \

@@ -6,6 +6,7 @@
 #include "sm/base/mem.h"
 #include "sm/ctl/ctl.h"
 #include "sm/text/ibnet.h"
+#include "tests/unit/partition_fake.h"
 
 /*
  * Any bytes as one request line, against a subnet with a small plan and a virtual loop: workers
@@ -92,7 +93,8 @@ reload(void *arg, bool dry_run, struct buf *report, struct error *e)
 
 static struct ctl_subnet subnets[] = {
 	{ .name = "one", .status = status, .up = up, .plan = published, .change = change,
-	  .multicast = multicast, .service = service, .subscription = subscription },
+	  .multicast = multicast, .service = service, .subscription = subscription,
+	  .partition = fake_partition, .partitions = fake_partitions },
 };
 static struct ctl_host host = { .subnets = subnets, .nsubnets = 1, .reload = reload };
 
@@ -115,6 +117,7 @@ start(void)
 	p->rows[0] = plan_row_new(p->lids->top);
 	for (uint8_t lid = 1; lid <= p->lids->top; lid++)
 		plan_row_set(&p->rows[0], lid, (uint8_t)(lid - 1));
+	fake_partitions_plan(p, 0x12, 0x13);
 	plan = p;
 	loop = loop_new_virtual(1);
 	host.events = event_ring_new(16, 1);

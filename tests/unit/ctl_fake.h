@@ -21,6 +21,7 @@
 #include "sm/base/loop.h"
 #include "sm/base/mem.h"
 #include "sm/ctl/ctl.h"
+#include "tests/unit/partition_fake.h"
 
 /*
  * The control socket against a host that is not a daemon: one subnet with a plan made by hand.
@@ -199,7 +200,7 @@ static inline uint32_t
 add_host(struct fabric_builder *b, uint64_t guid, const char *name)
 {
 	struct fabric_node n = { .guid = guid, .system_guid = guid, .name = name, .desc = name,
-				 .type = NODE_CA, .nports = 1 };
+				 .type = NODE_CA, .nports = 1, .pkey_cap = 32 };
 
 	return fabric_add_node(b, &n);
 }
@@ -288,6 +289,7 @@ small_plan_with(bool lost)
 	strcpy(p->engine_requested, "fattree");
 	strcpy(p->engine_running, "updn");
 	p->check.pairs = 12;
+	fake_partitions_plan(p, 0x2001, 0x2003);
 	fabric_unref(f);
 	return p;
 }
@@ -352,7 +354,9 @@ setup(void **state)
 					    .up = fake_up, .plan = fake_plan,
 					    .change = fake_change, .multicast = fake_multicast,
 					    .service = fake_service,
-					    .subscription = fake_subscription };
+					    .subscription = fake_subscription,
+					    .partition = fake_partition,
+					    .partitions = fake_partitions };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,

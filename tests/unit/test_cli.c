@@ -96,6 +96,31 @@ test_cli(void **state)
 	weft_says("help route", 0, "usage: weft route FILE", "");
 	weft_says("show multicast", 0, "0xc000  ff12401bffff000000000000ffffffff        3 "
 		  "        5      no  0xffff  0x00000b1b  2048  10.0", "");
+	weft_says("show partitions", 0, "blue       0x0007  command   -      both            2  "
+		  "      1            0", "");
+	weft_says("show partitions", 0, "blue: nobody has 0x0000000000abcdef", "");
+	weft_says("show partitions 0x8007 --members", 0,
+		  "gpu-3/1  0x0000000000002003  limited     command", "");
+	weft_says("show partitions green", 1, "", "no partition \"green\"");
+	weft_says("partition add red gpu-1 --dry-run", 0, "dry run: nothing was changed", "");
+	weft_says("partition member add blue gpu-2", 0,
+		  "gpu-2/1  0x0000000000002002  0x0007  none    full", "");
+	weft_says("partition member add blue", 2, "", "name one member at least");
+	weft_says("partition add full 0x12", 1, "", "has no room");
+	weft_says("partition member add blue nobody", 1, "", "no node matches \"nobody\"");
+	weft_says("partition member add blue rack1/leaf1/5", 1, "", "outer port of a switch");
+	weft_says("partition set blue gpu-1 --membership most", 2, "", "full, limited or both");
+	weft_says("partition check gpu-1 gpu-3 --pkey 7", 0, "blue       0x0007  full   limited "
+		  " yes", "");
+	weft_says("partition check gpu-1 gpu-2 --pkey 7", 1, "", "gpu-2 is no member of blue");
+	weft_says("partition check gpu-1 gpu-2 --pkey 8", 1, "", "no partition has the P_Key");
+	weft_says("partition check gpu-3 gpu-3 --pkey 7", 1, "", "both are limited members of");
+	weft_says("partition check gpu-1 0xabcdef", 1, "", "0xabcdef is not in the fabric");
+	weft_says("partition check gpu-1 gpu-2", 0, "gpu-1/1 and gpu-2/1 may talk", "");
+	weft_says("partition", 2, "", "partition what? add, remove, set, member, apply or check");
+	weft_says("partition member", 2, "", "partition member what? add or remove");
+	weft_says("partition membr", 2, "", "did you mean \"member\"?");
+	weft_says("partition member --help", 0, "weft partition member remove NAME", "");
 	weft_says("show services", 0, "2 services", "");
 	weft_says("show services", 0, "0xffff    60 s", "");
 	weft_says("show services", 0, "0x0000000000009999 (gone)  0xffff  no end", "");

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/core/subnet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tests/unit/core_bed.h"
+#include "tests/unit/core_tap.h"
+#include "tests/unit/conf_help.h"
+
+/*
+ * Partitions changed by commands, judged in the devices: who has which P_Key at which place, what
+ * switches hold and enforce, what a restart remembers, and that nothing is touched by what is
+ * refused or rehearsed.
+ */
+#define BOUND SEC(20)
+#define NOBODY UINT64_C(0x00abcdef00000001)
+
+struct outcome {
+	bool done;			/* the answer came */
+	int error;			/* its code */
+	char text[1700];		/* its sentence */
+	struct partition_report report;	/* if there was no error; without its list */
+	struct partition_access first;	/* of the list */
+};
+
+static struct bed_sm *
+live_options(const char *fabric, const struct model_options *o)
+{
+	struct bed *b = bed_new_options(fabric, 1, o);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+
+	sm->conf.sweep_interval = 0;
+	return sm;
+}
+
+/* With what a file says; "" for nothing. */
+static void
+start(struct bed_sm *sm, const char *file)
+{
+	struct config *conf = parse_ok(file);
+
+	bed_start(sm);
+	subnet_set_policy(sm->s, conf);
+	config_free(conf);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	assert_true(bed_quiet(sm, BOUND));
+	model_count_reset(sm->bed->m);
+}
+
+static struct bed_sm *
+live(const char *fabric, const char *file)
+{
+	struct bed_sm *sm = live_options(fabric, &(struct model_options){ 0 });
+
+	start(sm, file);
+	return sm;
+}
+
+static void
+on_answer(void *arg, int error, const char *text, const struct partition_report *report)
+{
+	struct outcome *o = arg;
+
+	assert_false(o->done);
+	o->done = true;
+	o->error = error;
+	snprintf(o->text, sizeof(o->text), "%s", text);
+	if (!report)
+		return;
+	o->report = *report;
+	o->report.list = NULL;
+	if (report->len)
+		o->first = report->list[0];
+}
+
+static void
+ask(struct bed_sm *sm, const struct partition_change *c, struct outcome *o)
+{
+	struct error e = { 0 };
+	int rc;
+
+	memset(o, 0, sizeof(*o));
+	rc = subnet_partition(sm->s, c, on_answer, o, &e);
+	if (rc)
+		on_answer(o, rc, e.text, NULL);
+}
+
+static void
+await(struct bed_sm *sm, struct outcome *o)
+{
+	loop_run_until(sm->bed->loop, loop_now(sm->bed->loop) + BOUND, &o->done);
+	assert_true(o->done);
+}
+
+static void
+change(struct bed_sm *sm, const struct partition_change *c, int error, struct outcome *o)
+{
+	ask(sm, c, o);
+	await(sm, o);
+	if (o->error != error)
+		fail_msg("%s: %s", error_name(o->error), o->text);
+}
+
+static uint64_t
+port_guid(const struct bed *b, const char *host)
+{
+	return b->net->nodes[bed_node(b, host)].ports[1].guid;
+}
+
+static struct part_member
+member(const struct bed *b, const char *host, unsigned membership)
+{
+	return (struct part_member){ .guid = port_guid(b, host),
+				     .membership = (uint8_t)membership };
+}
+
+static unsigned
+key_at(const struct bed *b, const char *host, unsigned index)
+{
+	return model_pkey(b->m, bed_node(b, host), 1, index);
+}
+
+static bool
+has_key(const struct bed *b, const char *host, unsigned key)
+{
+	for (unsigned i = 0; i < 32; i++)
+		if (key_at(b, host, i) == key)
+			return true;
+	return false;
+}
+
+static uint64_t
+written(const struct bed *b)
+{
+	return bed_count(b, MAD_SET, ATTR_P_KEY_TABLE);
+}
+
+#define CHANGE(k, n, ...) \
+	(&(struct partition_change){ .kind = PARTITION_##k, .name = (n), __VA_ARGS__ })
+
+/* Nobody says anything: a rehearsal writes nothing, also of what a sweep plans meanwhile. */
+static void
+test_rehearsal(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct part_member m = member(sm->bed, "H0_0_1", MEMBERSHIP_FULL);
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue", .dry_run = true, .members = &m, .nmembers = 1), 0, &o);
+	assert_int_equal(o.report.gain, 1);
+	assert_int_equal(o.report.lose + o.report.other, 0);
+	assert_int_equal(o.report.blocks, 2);	/* the host, and the switch's port */
+	assert_int_equal(o.report.pkey, 1);
+	assert_int_equal(o.first.guid, m.guid);
+	assert_int_equal(o.first.before, 0);
+	assert_int_equal(o.first.after, 2);
+	subnet_sweep(sm->s);
+	bed_wait(sm->bed, MSEC(1));
+	ask(sm, CHANGE(ADD, "blue", .dry_run = true), &o);
+	await(sm, &o);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_int_equal(written(sm->bed), 0);
+	assert_null(sm->s->plan->pkeys);
+	bed_free(sm->bed);
+}
+
+static void
+test_add_and_remove(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m[3] = { member(b, "H0_0_1", MEMBERSHIP_FULL),
+				    member(b, "H1_0_0", MEMBERSHIP_LIMITED),
+				    { .guid = NOBODY, .membership = MEMBERSHIP_BOTH } };
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue", .members = m, .nmembers = 3), 0, &o);
+	assert_int_equal(o.report.pending, 1);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8001);
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0x0001);
+	assert_int_equal(key_at(b, "H0_0_0", 1), 0);
+	change(sm, CHANGE(ADD, "blue"), ERR_EXISTS, &o);
+	change(sm, CHANGE(ADD, "red", .pkey = 1), ERR_EXISTS, &o);
+	change(sm, CHANGE(ADD, "blue", .idempotent = true, .members = m, .nmembers = 3), 0, &o);
+	assert_int_equal(o.report.gain + o.report.blocks, 0);
+	change(sm, CHANGE(ADD, "a/b"), ERR_INVALID, &o);
+	change(sm, CHANGE(ADD, "red", .pkey = 5, .members = m, .nmembers = 1), 0, &o);
+	assert_int_equal(key_at(b, "H0_0_1", 2), 0x8005);
+	/* Another membership at the same place; a hole where a key was. */
+	m[0].membership = MEMBERSHIP_LIMITED;
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = m, .nmembers = 1), 0, &o);
+	assert_int_equal(o.report.other, 1);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x0001);
+	change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = m, .nmembers = 1), 0, &o);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0);
+	assert_int_equal(key_at(b, "H0_0_1", 2), 0x8005);
+	change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = m, .nmembers = 1), ERR_NOT_FOUND, &o);
+	change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = m, .nmembers = 1, .idempotent = true),
+	       0, &o);
+	change(sm, CHANGE(MEMBER_ADD, "green", .members = m, .nmembers = 1), ERR_NOT_FOUND, &o);
+	change(sm, CHANGE(REMOVE, "green"), ERR_NOT_FOUND, &o);
+	change(sm, CHANGE(REMOVE, "blue"), 0, &o);
+	change(sm, CHANGE(REMOVE, "red"), 0, &o);
+	assert_false(has_key(b, "H0_0_1", 0x8005));
+	assert_false(has_key(b, "H1_0_0", 0x0001));
+	assert_int_equal(key_at(b, "H0_0_1", 0), 0xffff);
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* One port's membership of the default partition, and nobody else's. */
+static void
+test_default(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct part_member m = member(sm->bed, "H0_0_1", MEMBERSHIP_LIMITED);
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue"), 0, &o);
+	change(sm, CHANGE(MEMBER_ADD, "default", .members = &m, .nmembers = 1), 0, &o);
+	assert_int_equal(o.report.other, 1);
+	assert_int_equal(o.report.gain + o.report.lose, 0);
+	assert_int_equal(key_at(sm->bed, "H0_0_1", 0), 0x7fff);
+	assert_int_equal(key_at(sm->bed, "H1_0_0", 0), 0xffff);
+	bed_free(sm->bed);
+}
+
+static void
+test_file(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "partitions:\n"
+		"  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}\n"
+		"  - {name: blue, pkey: 5, members: [{nodes: H0_0_1}]}\n");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_LIMITED);
+	struct part_member other = member(b, "H1_0_0", MEMBERSHIP_FULL);
+	struct outcome o;
+
+	(void)state;
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8005);
+	change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = &m, .nmembers = 1), ERR_REFUSED, &o);
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1), ERR_REFUSED, &o);
+	change(sm, CHANGE(REMOVE, "blue"), ERR_REFUSED, &o);
+	assert_int_equal(written(b), 0);
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &other, .nmembers = 1), 0, &o);
+	assert_int_equal(written(b), 2);	/* the host, and the switch's port */
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0x8005);
+	change(sm, CHANGE(REMOVE, "blue"), 0, &o);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8005);
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0);
+	bed_free(b);
+}
+
+static void
+test_overflow(void **state)
+{
+	struct bed_sm *sm = live_options("ft3 4", &(struct model_options){ .caps.ca_pkeys = 3 });
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	struct outcome o;
+	uint64_t before;
+
+	(void)state;
+	start(sm, "");
+	change(sm, CHANGE(ADD, "a", .members = &m, .nmembers = 1), 0, &o);
+	change(sm, CHANGE(ADD, "b", .members = &m, .nmembers = 1), 0, &o);
+	before = written(b);
+	change(sm, CHANGE(ADD, "c", .members = &m, .nmembers = 1), ERR_FULL, &o);
+	assert_non_null(strstr(o.text, "H0_0_1"));
+	assert_non_null(strstr(o.text, "PartitionCap"));
+	change(sm, CHANGE(REMOVE, "c"), ERR_NOT_FOUND, &o);
+	assert_int_equal(written(b), before);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8001);
+	assert_int_equal(key_at(b, "H0_0_1", 2), 0x8002);
+	bed_free(b);
+}
+
+/* What was said is there after a restart, which writes nothing; in the middle of a change it ends
+ * before, or after, and the devices have what the store says. */
+static void
+test_restart(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	struct part_member n = member(b, "H1_0_0", MEMBERSHIP_LIMITED);
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue", .pkey = 9, .members = &m, .nmembers = 1), 0, &o);
+	bed_stop(sm);
+	model_count_reset(b->m);
+	start(sm, "");
+	assert_int_equal(written(b), 0);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8009);
+	for (unsigned at = 0; at < 12; at++) {
+		ask(sm, CHANGE(MEMBER_ADD, "blue", .members = &n, .nmembers = 1), &o);
+		bed_wait(b, USEC(300) * at);
+		bed_stop(sm);
+		assert_true(o.done);
+		start(sm, "");
+		assert_true(o.error || has_key(b, "H1_0_0", 0x0009));
+		ask(sm, CHANGE(MEMBER_REMOVE, "blue", .members = &n, .nmembers = 1), &o);
+		bed_wait(b, USEC(300) * at);
+		bed_stop(sm);
+		start(sm, "");
+		assert_true(o.error || !has_key(b, "H1_0_0", 0x0009));
+		assert_int_equal(key_at(b, "H0_0_1", 1), 0x8009);
+		change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = &n, .nmembers = 1,
+				  .idempotent = true), 0, &o);
+		assert_false(has_key(b, "H1_0_0", 0x0009));
+	}
+	bed_free(b);
+}
+
+/* A command's partition and the file's have one P_Key: what was in force stays, and the command can
+ * be taken back. */
+static void
+test_refused_file(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	struct config *conf = parse_ok("partitions:\n"
+		"  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}\n"
+		"  - {name: red, pkey: 9, members: [{nodes: H1_0_0}]}\n");
+	struct subnet_status st;
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue", .pkey = 9, .members = &m, .nmembers = 1), 0, &o);
+	subnet_set_policy(sm->s, conf);
+	subnet_configure(sm->s, &sm->conf, NULL, STAGE_PARTITIONS);
+	ask(sm, CHANGE(ADD, "green"), &o);	/* it waits for the other, and is refused as it */
+	await(sm, &o);
+	assert_int_not_equal(o.error, 0);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8009);
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0);
+	subnet_status(sm->s, &st);
+	assert_true(st.nwarnings > 0);
+	assert_non_null(strstr(st.warnings[0], "blue"));
+	change(sm, CHANGE(REMOVE, "blue"), 0, &o);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0);
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0x8009);
+	subnet_status(sm->s, &st);
+	assert_int_equal(st.nwarnings, 0);
+	config_free(conf);
+	bed_free(b);
+}
+
+/* Its port is lost while a command is under way: that is answered, and the next one works. */
+static void
+test_port_lost(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	struct outcome o;
+
+	(void)state;
+	for (unsigned at = 0; at < 8; at++) {
+		ask(sm, CHANGE(ADD, "blue", .idempotent = true, .members = &m, .nmembers = 1),
+		    &o);
+		bed_wait(b, USEC(400) * at);
+		model_link_set(b->m, sm->node, 1, false);
+		await(sm, &o);
+		bed_wait(b, SEC(1));
+		model_link_set(b->m, sm->node, 1, true);
+		assert_int_equal(bed_run(sm, BOUND), 1);
+		assert_true(bed_quiet(sm, BOUND));
+		change(sm, CHANGE(REMOVE, "blue", .idempotent = true), 0, &o);
+		assert_false(has_key(b, "H0_0_1", 0x8001));
+	}
+	bed_free(b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rehearsal),
+		cmocka_unit_test(test_add_and_remove),
+		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_refused_file),
+		cmocka_unit_test(test_port_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
