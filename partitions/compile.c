@@ -84,6 +84,8 @@ settle(struct compiler *c, const struct partition *p, uint32_t index, uint32_t p
 	c->done[port] = index + 1;
 	if (c->barred[port] == index + 1)
 		membership = -1;
+	/* What the subnet manager sends it sends by index 0. */
+	index0 &= port != c->f->sm_port;
 	if (is_default && port == c->f->sm_port && membership != MEMBERSHIP_BOTH)
 		membership = MEMBERSHIP_FULL;
 	if (is_default && membership < 0)

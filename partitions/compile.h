@@ -9,7 +9,7 @@
  * A policy into P_Key tables of ports: a pure function.
  *
  * - Every end port has the default key at index 0, unless another of its keys belongs there; then
- *   the default key is at the place of any other.
+ *   the default key is at the place of any other. The subnet manager's port keeps it at index 0.
  * - A key that the port holds stays at its index, whatever else changes, also when its membership
  *   bit does. One that goes leaves a hole, which the next new one takes: the lowest first, new keys
  *   in ascending order.

@@ -64,7 +64,7 @@ static const struct option schema_members[] = {
 		.stage = STAGE_PARTITIONS, .offset = IN_MEMBERS(index0),
 		.help = "The key is the first in the table of these ports, for programs that take "
 			"the first whatever it is. The key of the default partition has another "
-			"place then.",
+			"place then. The port of the subnet manager keeps that one first.",
 	},
 	{ .name = NULL },
 };

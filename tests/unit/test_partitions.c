@@ -263,6 +263,7 @@ static void
 test_index_is_kept(void **state)
 {
 	const char *one[] = { "0x1011", NULL }, *none[] = { NULL };
+	const char *two[] = { "0x1001", "0x1011", NULL };
 	struct config_partition *p[4];
 	struct bed b;
 
@@ -287,12 +288,15 @@ test_index_is_kept(void **state)
 	assert_int_equal(build(&b, NULL), 0);
 	compile(&b);
 	expect_table(&b, host_port(&b, 1), "7fff 8001 8004 0003");
-	/* A tenant's key at index 0 (case P3), and the default key goes elsewhere. */
+	/* A tenant's key at index 0 (case P3), and the default key goes elsewhere; but not at the
+	 * subnet manager's port, which sends by index 0. */
 	hold(&b);
 	p[0]->members[0].index0 = true;
+	p[0]->members[0].nodes = two;
 	assert_int_equal(build(&b, NULL), 0);
 	compile(&b);
 	expect_table(&b, host_port(&b, 1), "8001 7fff 8004 0003");
+	expect_table(&b, host_port(&b, 0), "ffff 8001");
 	hold(&b);
 	assert_int_equal(build(&b, NULL), 0);
 	compile(&b);
