@@ -216,7 +216,7 @@ random_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, ui
 {
 	uint32_t x = mix((uintptr_t)l->state, sw << 16 | in << 8 | out, class);
 
-	return x % 16 == 0 ? PLAN_LANE_DROP : (uint8_t)(x / 16 % l->lanes);
+	return (uint8_t)(x % 16 == 0 ? PLAN_LANE_DROP : x / 16 % l->lanes);
 }
 
 static uint8_t
