@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "sm/base/error.h"
 #include "sm/base/list.h"
@@ -20,9 +21,13 @@
  * libevent is touched by the loop's thread only and needs no locks; other threads wake the sleep
  * through an eventfd. Timers live in our own heap, one libevent timer stands for the earliest.
  * One worker thread, started with the first job, takes jobs in order; a job belongs to it from
- * submission until its done() is posted. Threads of ours block all signals, so that these reach
- * the loop's thread.
+ * submission until its done() is posted. The worker, and the threads that it starts (parallel.c),
+ * have a lower priority than the loop: where processors are short, who waits for an answer comes
+ * before a routing that takes seconds. Threads of ours block all signals, so that these reach the
+ * loop's thread.
  */
+#define WORKER_NICE 5		/* of the worker more than of the loop: a third of its weight */
+
 struct event_loop {
 	struct loop loop;		/* the common part; first */
 	struct event_base *base;	/* libevent's side */
@@ -169,12 +174,26 @@ next_job(struct event_loop *e)
 	return it ? list_entry(it, struct job, list) : NULL;
 }
 
+/* On Linux each thread has a nice value of its own, which threads that it starts inherit. */
+static void
+worker_yield(void)
+{
+	int nice;
+
+	errno = 0;
+	nice = getpriority(PRIO_PROCESS, 0);
+	if (errno || setpriority(PRIO_PROCESS, 0, nice + WORKER_NICE))
+		log_warning("the worker runs at the priority of the event loop: %s",
+			    strerror(errno));
+}
+
 static void *
 worker_main(void *arg)
 {
 	struct event_loop *e = arg;
 	struct job *job;
 
+	worker_yield();
 	while ((job = next_job(e))) {
 		job->run(job->arg);
 		pthread_mutex_lock(&e->lock);

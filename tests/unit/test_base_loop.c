@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -403,6 +404,39 @@ test_work_event(void **state)
 	loop_free(l);
 }
 
+struct priority {
+	int nice;	/* of the worker */
+	bool known;	/* the work is done */
+};
+
+static void
+priority_run(void *arg)
+{
+	((struct priority *)arg)->nice = getpriority(PRIO_PROCESS, 0);
+}
+
+static void
+priority_done(void *arg)
+{
+	((struct priority *)arg)->known = true;
+}
+
+/* Work gives way to the loop, whose own priority stays, as far as there is a lower one. */
+static void
+test_work_priority(void **state)
+{
+	struct loop *l = loop_new_event();
+	int own = getpriority(PRIO_PROCESS, 0);
+	struct priority p = { 0 };
+
+	(void)state;
+	loop_work(l, priority_run, priority_done, &p, 0);
+	assert_true(loop_run_until(l, loop_now(l) + LONG, &p.known));
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), own);
+	assert_true(p.nice > own || own == 19);
+	loop_free(l);
+}
+
 static void
 work_open(void *arg)
 {
@@ -743,6 +777,7 @@ main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_work_virtual),
 		cmocka_unit_test(test_work_event),
+		cmocka_unit_test(test_work_priority),
 		cmocka_unit_test(test_work_free),
 		cmocka_unit_test(test_posts_from_threads),
 		cmocka_unit_test(test_wake),
