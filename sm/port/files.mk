@@ -1,6 +1,7 @@
 port_src := \
 	sm/port/transact.c \
 	sm/port/umad.c \
+	sm/port/umad_ring.c \
 	sm/port/umad_select.c \
 	sm/port/umad_send.c \
 	sm/port/window.c

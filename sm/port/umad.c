@@ -4,15 +4,16 @@
  *
  * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
  * descriptor, three agents (SMPs by LID, SMPs by directed route, subnet administration), a
- * receiving thread, and a sender of long messages (umad_send.c); the thread owns the producer's end
- * of the ring, the loop the consumer's.
+ * receiving thread, and a sender of long messages (umad_send.c). The thread puts what it reads into
+ * two rings (umad_ring.c), one for SMPs and one for GMPs, from which the loop takes.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
  * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
  * to the loop, unless a post is on its way, and waits: so a burst costs one wake-up, and a long
- * one, of which the loop begins with the first BURST, not many more. The loop takes at
- * most DRAIN_LIMIT MADs in one turn. The descriptor itself is never given to the loop: with
- * packaged ibsim it is no real one.
+ * one, of which the loop begins with the first BURST, not many more. In one turn the loop takes at
+ * most DRAIN_LIMIT SMPs, then as many GMPs: each answer to an SMP makes room for the next request,
+ * and would a thousand questions of clients stand before it, a sweep would take as much longer. The
+ * descriptor itself is never given to the loop: with packaged ibsim it is no real one.
  *
  * Life. A post may be on its way when the owner closes the port; the port then stays in `closed`
  * until the post arrives. The thread looks at `stop` at least each POLL_MS.
@@ -20,9 +21,8 @@
  * Kernel facts. Each request needs a time-out, else the answer is dropped; the kernel owns the
  * high half of TIDs; a time-out brings the MAD back with a status and 24 bytes; a message that is
  * too long for the buffer stays first in the queue until it is read whole. So the thread reads with
- * room for one MAD, and again with as much as the kernel then says that the message has. A long
- * message keeps that buffer until the loop has handed it over; while more than BACKLOG_MAX bytes of
- * them wait, the kernel keeps the rest.
+ * room for one MAD, and again with as much as the kernel then says that the message has. While a
+ * ring has no room, the kernel keeps the rest.
  */
 #include "sm/port/umad.h"
 
@@ -41,18 +41,19 @@
 #include "sm/base/list.h"
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
+#include "sm/port/umad_ring.h"
 #include "sm/port/umad_select.h"
 #include "sm/port/umad_send.h"
 
-#define RING_LEN 1024u		/* power of two */
-#define DRAIN_LIMIT 64			/* MADs handed over in one turn of the loop */
+#define SMP_RING 512u		/* more than transact.c has under way */
+#define GMP_RING 1024u		/* questions of clients; the kernel keeps the rest */
+#define DRAIN_LIMIT 64			/* MADs of each kind handed over in one turn */
 #define BURST 16u		/* MADs that are read before the loop is told */
 #define POLL_MS 100		/* the thread looks whether it should end */
 #define RETRY_MIN MSEC(200)	/* back-off between attempts to open */
 #define RETRY_MAX SEC(3)
 #define FAILURES_MAX 8		/* refused sends in a row that mean the device is gone */
 #define SA_CLASS_VERSION 2
-#define BACKLOG_MAX (64u << 20)	/* bytes of long messages that wait for the loop, beside one */
 
 enum agent {
 	AGENT_SMP_LID,
@@ -61,9 +62,11 @@ enum agent {
 	AGENTS,
 };
 
-struct ring_entry {
-	struct port_mad m;		/* as the owner gets it */
-	void *long_data;		/* what holds a long message, to be freed; else NULL */
+/* Kinds of MADs, in the order in which they are taken. */
+enum lane {
+	LANE_SMP,
+	LANE_GMP,
+	LANES,
 };
 
 struct umad_transport {
@@ -85,14 +88,11 @@ struct umad_transport {
 	bool closed;			/* the owner let go; free when the post arrives */
 	pthread_t thread;		/* receives; exists while fd is open */
 	atomic_bool stop;		/* the thread should end */
-	unsigned untold;		/* in the ring, not told to the loop; the thread's */
+	unsigned untold;		/* in the rings, not told to the loop; the thread's */
 	atomic_bool posted;		/* a post is on its way, or the loop is draining */
 	atomic_int broken;		/* errno that ended the thread, or 0 */
-	atomic_uint head;		/* next entry to fill: the thread's */
-	atomic_uint tail;		/* next entry to take: the loop's */
-	atomic_uint backlog;		/* bytes of long messages in the ring */
+	struct umad_ring *rings[LANES];	/* received messages */
 	struct log_limit too_long;	/* for messages that were dropped */
-	struct ring_entry ring[RING_LEN];	/* received messages */
 };
 
 /* Closed ports that a post still refers to. Loop thread only. */
@@ -119,30 +119,20 @@ tell_loop(struct umad_transport *u)
 	u->untold = 0;
 }
 
-static bool
-ring_is_full(struct umad_transport *u, unsigned head, size_t size)
-{
-	size_t backlog = atomic_load(&u->backlog);
-
-	if (head - atomic_load_explicit(&u->tail, memory_order_acquire) >= RING_LEN)
-		return true;
-	return size > MAD_SIZE && backlog && backlog + size > BACKLOG_MAX;
-}
-
 /* Room for one more; waits while the loop is far behind (the kernel queues meanwhile). */
-static struct ring_entry *
-ring_slot(struct umad_transport *u, size_t size)
+static struct port_mad *
+wait_for_room(struct umad_transport *u, struct umad_ring *ring, size_t size)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	unsigned head = atomic_load_explicit(&u->head, memory_order_relaxed);
+	struct port_mad *m;
 
-	while (ring_is_full(u, head, size)) {
+	while (!(m = umad_ring_room(ring, size))) {
 		if (atomic_load(&u->stop))
 			return NULL;
 		wake_loop(u);
 		nanosleep(&pause, NULL);
 	}
-	return &u->ring[head % RING_LEN];
+	return m;
 }
 
 static bool
@@ -177,25 +167,23 @@ take_address(struct port_mad *m, void *umad)
 static bool
 push_mad(struct umad_transport *u, void *umad, size_t size)
 {
-	struct ring_entry *r = ring_slot(u, size);
-	size_t first = size < MAD_SIZE ? size : MAD_SIZE;
-	struct port_mad *m;
+	const uint8_t *mad = umad_get_mad(umad);
+	bool smp = is_smp_class(mad[1]), is_long = size > MAD_SIZE;
+	struct umad_ring *ring = u->rings[smp ? LANE_SMP : LANE_GMP];
+	struct port_mad *m = wait_for_room(u, ring, size);
+	size_t first = is_long ? MAD_SIZE : size;
 
-	if (!r)
+	if (!m)
 		return false;
-	m = &r->m;
-	memcpy(m->mad, umad_get_mad(umad), first);
+	memcpy(m->mad, mad, first);
 	memset(m->mad + first, 0, MAD_SIZE - first);
-	r->long_data = size > MAD_SIZE ? umad : NULL;
-	m->data = r->long_data ? umad_get_mad(umad) : NULL;
+	m->data = is_long ? mad : NULL;
 	m->timeout_ms = m->retries = 0;
-	m->qp = is_smp_class(m->mad[1]) ? 0 : 1;
+	m->qp = smp ? 0 : 1;
 	take_address(m, umad);
 	m->status = umad_status(umad) ? ERR_TIMEOUT : 0;
 	m->len = m->status ? 0 : (uint32_t)size;
-	if (r->long_data)
-		atomic_fetch_add(&u->backlog, (unsigned)size);
-	atomic_fetch_add_explicit(&u->head, 1, memory_order_release);
+	umad_ring_put(ring, is_long ? umad : NULL);
 	if (++u->untold >= BURST)
 		tell_loop(u);
 	return true;
@@ -380,20 +368,6 @@ issm_close(struct umad_transport *u)
 	u->issm_fd = -1;
 }
 
-/* What waits in the ring is forgotten. The entry that the owner has in hand has no data left. */
-static void
-discard(struct umad_transport *u)
-{
-	unsigned head = atomic_load(&u->head);
-
-	for (unsigned i = atomic_load(&u->tail); i != head; i++) {
-		mem_free(u->ring[i % RING_LEN].long_data);
-		u->ring[i % RING_LEN].long_data = NULL;
-	}
-	atomic_store(&u->backlog, 0);
-	atomic_store(&u->tail, head);
-}
-
 /* Stop the thread and give the device back. */
 static void
 shut(struct umad_transport *u)
@@ -408,7 +382,8 @@ shut(struct umad_transport *u)
 	umad_close_port(u->fd);
 	u->fd = -1;
 	u->port.up = false;
-	discard(u);
+	for (unsigned i = 0; i < LANES; i++)
+		umad_ring_clear(u->rings[i]);
 }
 
 /* On the sender's thread. */
@@ -538,35 +513,39 @@ free_port(struct umad_transport *u)
 {
 	list_remove(&u->link);
 	loop_timer_free(u->timer);
+	for (unsigned i = 0; i < LANES; i++)
+		umad_ring_free(u->rings[i]);
 	mem_free(u);
 }
 
-static void
-hand_over(struct umad_transport *u, struct ring_entry *r)
+/* The owner may close the port meanwhile, which forgets all that waits, this message too. */
+static bool
+hand_over(struct umad_transport *u, struct umad_ring *ring)
 {
-	void *data = r->long_data;
+	void *held;
+	const struct port_mad *m = umad_ring_first(ring, &held);
 
-	r->long_data = NULL;
-	if (data)
-		atomic_fetch_sub(&u->backlog, r->m.len);
-	u->events.receive(u->events.arg, &r->m);
-	mem_free(data);
+	if (!m)
+		return false;
+	u->events.receive(u->events.arg, m);
+	mem_free(held);
+	if (!u->closed)
+		umad_ring_drop(ring);
+	return !u->closed;
 }
 
+/* False: nothing is left, or nobody wants it any more. */
 static bool
 take_some(struct umad_transport *u)
 {
-	unsigned tail = atomic_load_explicit(&u->tail, memory_order_relaxed);
+	bool more = false;
 
-	for (unsigned n = 0; n < DRAIN_LIMIT; n++) {
-		if (tail == atomic_load_explicit(&u->head, memory_order_acquire))
-			return false;
-		hand_over(u, &u->ring[tail % RING_LEN]);
-		if (u->closed)
-			return false;
-		atomic_store_explicit(&u->tail, ++tail, memory_order_release);
+	for (unsigned i = 0; i < LANES && !u->closed; i++) {
+		for (unsigned n = 0; n < DRAIN_LIMIT && hand_over(u, u->rings[i]); n++)
+			;
+		more = more || !umad_ring_empty(u->rings[i]);
 	}
-	return true;
+	return more && !u->closed;
 }
 
 static int
@@ -617,7 +596,7 @@ drain(void *arg)
 		return;
 	}
 	atomic_store(&u->posted, false);
-	if (atomic_load(&u->head) != atomic_load(&u->tail) ||
+	if (!umad_ring_empty(u->rings[LANE_SMP]) || !umad_ring_empty(u->rings[LANE_GMP]) ||
 	    (u->sender && umad_sender_any_failed(u->sender)))
 		wake_loop(u);
 	broken = atomic_load(&u->broken);
@@ -711,6 +690,8 @@ umad_port_new(struct loop *l, const char *selector, const struct port_events *ev
 	u->selector = parsed;
 	u->retry = RETRY_MIN;
 	u->fd = u->issm_fd = -1;
+	u->rings[LANE_SMP] = umad_ring_new(SMP_RING);
+	u->rings[LANE_GMP] = umad_ring_new(GMP_RING);
 	list_init(&u->link);
 	u->timer = loop_timer_new(l, on_timer, u);
 	loop_timer_set(u->timer, 0);

@@ -55,10 +55,13 @@ static struct {
 	int sent_agent, sent_retries;	/* with what */
 	unsigned longs;			/* long messages that were sent, by a thread */
 	pthread_cond_t sent_more;	/* longs has risen */
+	bool all_read;			/* the queue was found empty since it was filled */
+	pthread_cond_t came_back;	/* it was now */
 	char issm[64];			/* file that stands for the issm device */
 } fake = {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER,
 	.sent_more = PTHREAD_COND_INITIALIZER,
+	.came_back = PTHREAD_COND_INITIALIZER,
 };
 
 static umad_port_t fake_port = {
@@ -266,6 +269,9 @@ umad_recv(int fd, void *umad, int *length, int timeout_ms)
 		*length = e->size;
 	} else if (fake.broken) {
 		rc = -fake.broken;
+	} else {
+		fake.all_read = true;
+		pthread_cond_signal(&fake.came_back);
 	}
 	errno = rc < 0 ? -rc : 0;
 	pthread_mutex_unlock(&fake.lock);
@@ -278,6 +284,7 @@ enqueue(const struct entry *e)
 	pthread_mutex_lock(&fake.lock);
 	assert_true(fake.head - fake.tail < QUEUE_LEN);
 	fake.queue[fake.head++ % QUEUE_LEN] = *e;
+	fake.all_read = false;
 	pthread_cond_signal(&fake.more);
 	pthread_mutex_unlock(&fake.lock);
 }
@@ -382,6 +389,16 @@ await_longs(unsigned longs)
 	pthread_mutex_lock(&fake.lock);
 	while (fake.longs < longs)
 		pthread_cond_wait(&fake.sent_more, &fake.lock);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+/* The thread has read all that there was, and came back for more. */
+static void
+await_read(void)
+{
+	pthread_mutex_lock(&fake.lock);
+	while (!fake.all_read)
+		pthread_cond_wait(&fake.came_back, &fake.lock);
 	pthread_mutex_unlock(&fake.lock);
 }
 
@@ -691,6 +708,29 @@ test_long_backlog(void **state)
 		mem_free(whole[i]);
 }
 
+/* An answer to an SMP, read behind more questions of clients than the loop takes in one turn, is
+ * handed over before these. */
+static void
+test_smp_first(void **state)
+{
+	const unsigned questions = 1000;
+	struct bed b;
+
+	(void)state;
+	bed_open(&b);
+	await(&b, &b.up);
+	b.wanted = questions + 1;
+	for (unsigned i = 0; i < b.wanted; i++) {
+		struct entry e = entry_of(i < questions ? i + 1 : 0);
+
+		e.mad[1] = i < questions ? MAD_CLASS_SUBN_ADM : MAD_CLASS_SUBN_LID;
+		enqueue(&e);
+	}
+	await_read();
+	await(&b, &b.enough);
+	bed_close(&b);
+}
+
 /* More than the ring holds, while the loop does not run: all arrive, in order. */
 static void
 test_burst(void **state)
@@ -847,6 +887,7 @@ main(void)
 		cmocka_unit_test(test_route_back),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_long_backlog),
+		cmocka_unit_test(test_smp_first),
 		cmocka_unit_test(test_burst),
 		cmocka_unit_test(test_device_lost),
 		cmocka_unit_test(test_issm),
