@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """weftd's subnet administrator against packaged OpenSM's, and against what the transport carries.
 
-usage: sa.py [-r REPEATS] [-t SECONDS] [HOSTS...]     HOSTS: 1024 8192 43904
+usage: sa.py [-r REPEATS] [-t SECONDS] [-b] [HOSTS...]     HOSTS: 1024 8192 43904
 
 Both manage the same fat tree on a weftsim of their own, and are asked in turns by one program on a
 host (bench_ask.c) for paths from it to random LIDs, 100 and 1,000 questions under way at a time; an
 echo on another host answers the same questions at once, which is the transport's ceiling. The best
 of REPEATS counts, of each figure: the noise of a shared machine only ever takes away.
-Then all NodeRecords in one answer, beside as many bytes of an echo. Then weftd is asked, one
-question after the other, while it sweeps and routes everything anew. At 43,904 hosts OpenSM is left
-out: it takes too long to come up. There is no pass condition but that no question stays unanswered:
-times belong to a machine. The targets are printed beside.
+Then all NodeRecords in one answer, beside as many bytes of an echo. Then (-b: only) weftd is asked,
+one question after the other and 1,000 at a time, while it sweeps and routes everything anew, beside
+an echo that is asked as much at the same time. At 43,904 hosts OpenSM is left out: it takes too
+long to come up. There is no pass condition but that no question stays unanswered: times belong to
+a machine. The targets are printed beside.
 """
 import argparse
 import contextlib
@@ -20,6 +21,7 @@ import re
 import signal
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
@@ -114,55 +116,64 @@ def tables(hosts, sides):
     print(line, flush=True)
 
 
-def busy(hosts, side):
-    """Paths asked for one after the other until the work is done; the slowest answer. An echo at
-    the same time tells how long the machine and the transport kept anybody waiting."""
-    def during(what, work):
-        asks = [side.lab.start(words[0], [CLIENT, words[0], "1", "400", str(words[1])], host)
-                for host, words in ((side.hosts[1], ("path", side.top)),
-                                    (side.hosts[3], ("echo", side.echo)))]
-        work()
-        for p in asks:
-            p.send(signal.SIGINT)
-        wait_for("the last answers", lambda: not any(p.alive() for p in asks), 20)
-        ours, echo = (answers(p.text()) for p in asks)
-        print("%6d hosts, asked while %s: slowest answer %.1f ms, 99 %% %.1f ms (target 100 ms); "
-              "echo %.1f ms, %.1f ms" % (hosts, what, ours[3] / 1e3, ours[2] / 1e3, echo[3] / 1e3,
-                                         echo[2] / 1e3), flush=True)
+def during(hosts, side, window, what, work):
+    """Paths and echoes, WINDOW of each under way, until the work is done; the slowest answers. The
+    echo tells how long the machine and the transport kept anybody waiting."""
+    asks = [side.lab.start(words[0], [CLIENT, words[0], str(window), "400", str(words[1])], host)
+            for host, words in ((side.hosts[1], ("path", side.top)),
+                                (side.hosts[3], ("echo", side.echo)))]
+    began = time.monotonic()
+    work()
+    took = time.monotonic() - began
+    for p in asks:
+        p.send(signal.SIGINT)
+    wait_for("the last answers", lambda: not any(p.alive() for p in asks), 20)
+    ours, echo = (answers(p.text()) for p in asks)
+    print("%6d hosts, %4d outstanding while %s in %.1f s: slowest answer %.1f ms, 99 %% %.1f ms "
+          "(target 100 ms); echo %.1f ms, %.1f ms" % (
+              hosts, window, what, took, ours[3] / 1e3, ours[2] / 1e3, echo[3] / 1e3,
+              echo[2] / 1e3), flush=True)
 
+
+def busy(hosts, side):
     def sweep():
         before = side.manager.status()["sweeps"]
         side.manager.process.send(signal.SIGHUP)
         wait_for("a sweep", lambda: side.manager.status()["sweeps"] > before, 400)
 
-    during("it sweeps", sweep)
-    during("it routes all anew", lambda: side.manager.weft("reroute", "--full", seconds=200))
+    for window in (1, WINDOWS[-1]):
+        during(hosts, side, window, "it sweeps", sweep)
+        during(hosts, side, window, "it routes all anew",
+               lambda: side.manager.weft("reroute", "--full", seconds=200))
 
 
-def size(hosts, repeats, seconds):
+def size(hosts, repeats, seconds, only_busy):
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         net = fabrics.fabric("ft3-%d" % RADIX[hosts], tmp)
         sides, makers = {}, {"weftd": lambda lab: Weftd(lab, "fattree", extra=NO_LIMIT)}
-        if hosts <= OPENSM_TO:
+        if hosts <= OPENSM_TO and not only_busy:
             makers["OpenSM"] = lambda lab: OpenSM(lab, engines="ftree")
         with contextlib.ExitStack() as stack:
             for name, make in makers.items():
                 lab = stack.enter_context(Lab(net, sim="weftsim"))
                 sides[name] = Side(lab, make(lab))
                 sides[name].begin()
-            tell_paths(hosts, paths(sides, repeats, seconds))
-            tables(hosts, sides)
-            busy(hosts, sides["weftd"])
+            if not only_busy:
+                tell_paths(hosts, paths(sides, repeats, seconds))
+                tables(hosts, sides)
+            for _ in range(repeats if only_busy else 1):
+                busy(hosts, sides["weftd"])
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     p.add_argument("-r", "--repeats", type=int, default=3)
     p.add_argument("-t", "--seconds", type=float, default=1)
+    p.add_argument("-b", "--busy", action="store_true")
     p.add_argument("hosts", nargs="*", type=int, default=sorted(RADIX))
     a = p.parse_args()
     for hosts in a.hosts:
-        size(hosts, a.repeats, a.seconds)
+        size(hosts, a.repeats, a.seconds, a.busy)
     print("targets: 5 times OpenSM's answers or 0.9 of the echo's, under a third of OpenSM's 99 %")
 
 
