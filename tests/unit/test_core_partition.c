@@ -382,6 +382,159 @@ test_port_lost(void **state)
 	bed_free(b);
 }
 
+/* A host that is not there is named; it has its key within two seconds after it has come. */
+static void
+test_pending_comes(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H1_0_0", MEMBERSHIP_FULL);
+	struct outcome o;
+
+	(void)state;
+	model_power(b->m, bed_node(b, "H1_0_0"), false);
+	bed_wait(b, SEC(1));
+	assert_true(bed_quiet(sm, BOUND));
+	change(sm, CHANGE(ADD, "blue", .members = &m, .nmembers = 1), 0, &o);
+	assert_int_equal(o.report.pending, 1);
+	assert_int_equal(o.report.gain, 0);
+	model_power(b->m, bed_node(b, "H1_0_0"), true);
+	bed_wait(b, SEC(2));
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0x8001);
+	bed_free(b);
+}
+
+/* ---- Many changes ---- */
+
+#define HOSTS 16u
+#define PARTS 12u
+#define ROOM 8u		/* P_Keys of a host */
+#define ROUNDS 10000u
+
+struct model_of {
+	int is[PARTS][HOSTS];		/* enum config_membership; -1: none */
+	bool there[PARTS];		/* the partition is */
+	uint32_t host[HOSTS];		/* node */
+	uint64_t guid[HOSTS];		/* of its port */
+	uint16_t had[HOSTS][ROOM];	/* its table before the change */
+	unsigned refused, rehearsed;	/* changes */
+};
+
+static unsigned
+keys_wanted(const struct model_of *m, unsigned h)
+{
+	unsigned n = 1;
+
+	for (unsigned p = 0; p < PARTS; p++)
+		n += m->is[p][h] < 0 ? 0 : m->is[p][h] == MEMBERSHIP_BOTH ? 2 : 1;
+	return n;
+}
+
+/* The key is the host's by what was said. */
+static bool
+is_said(const struct model_of *m, unsigned h, uint16_t key)
+{
+	unsigned p = (key & 0x7fffu) - 1;
+	int is = p < PARTS ? m->is[p][h] : -1;
+
+	return key == 0xffff || is == MEMBERSHIP_BOTH ||
+	       is == (key & 0x8000 ? MEMBERSHIP_FULL : MEMBERSHIP_LIMITED);
+}
+
+/* In the host: all that was said and nothing else, each once, none moved. In the port of the switch:
+ * the same, enforced. */
+static void
+judge(const struct bed *b, struct model_of *m, unsigned h)
+{
+	const struct ibnet_port *cable = &b->net->nodes[m->host[h]].ports[1];
+	const struct portinfo *info = model_portinfo(b->m, cable->peer, cable->peer_port);
+	unsigned found = 0;
+	uint16_t keys[ROOM];
+
+	for (unsigned i = 0; i < ROOM; i++) {
+		keys[i] = model_pkey(b->m, m->host[h], 1, i);
+		found += keys[i] != 0;
+		assert_true(!keys[i] || is_said(m, h, keys[i]));
+		for (unsigned n = 0; n < i; n++)
+			assert_true(!keys[i] || keys[i] != keys[n]);
+		assert_int_equal(model_pkey(b->m, cable->peer, cable->peer_port, i), keys[i]);
+	}
+	assert_int_equal(found, keys_wanted(m, h));
+	assert_int_equal(keys[0], 0xffff);
+	for (unsigned i = 0; i < ROOM; i++)
+		for (unsigned n = 0; n < ROOM && m->had[h][i]; n++)
+			assert_true(keys[n] != m->had[h][i] || n == i);
+	memcpy(m->had[h], keys, sizeof(keys));
+	assert_true(info->enforce_in && info->enforce_out);
+}
+
+/* A member is added, set or removed, or a partition is made or removed. */
+static void
+random_change(struct bed_sm *sm, struct model_of *m, struct outcome *o)
+{
+	unsigned p = (unsigned)rand() % PARTS, h = (unsigned)rand() % HOSTS;
+	int is = rand() % 4 - 1, was = m->is[p][h];
+	struct part_member one = { .guid = m->guid[h], .membership = (uint8_t)is };
+	bool dry = rand() % 10 == 0, drop = m->there[p] && rand() % 50 == 0;
+	char name[8];
+	struct partition_change c = {
+		.kind = drop ? PARTITION_REMOVE : !m->there[p] ? PARTITION_ADD :
+			is < 0 ? PARTITION_MEMBER_REMOVE : PARTITION_MEMBER_ADD,
+		.name = name, .dry_run = dry, .idempotent = true, .pkey = (uint16_t)(p + 1),
+		.members = &one, .nmembers = !drop && (m->there[p] || is >= 0),
+	};
+	bool fits;
+
+	snprintf(name, sizeof(name), "p%u", p);
+	if (!drop)
+		m->is[p][h] = is;
+	fits = drop || keys_wanted(m, h) <= ROOM;
+	if (dry || !fits)
+		m->is[p][h] = was;
+	change(sm, &c, fits ? 0 : ERR_FULL, o);
+	m->refused += !fits;
+	m->rehearsed += dry;
+	if (dry || !fits)
+		return;
+	m->there[p] = !drop;
+	for (unsigned i = 0; drop && i < HOSTS; i++)
+		m->is[p][i] = -1;
+}
+
+static void
+test_many_changes(void **state)
+{
+	struct bed_sm *sm = live_options("ft3 4", &(struct model_options){
+		.caps.ca_pkeys = ROOM });
+	struct model_of m = { 0 };
+	struct bed *b = sm->bed;
+	uint32_t node = 0;
+	struct outcome o;
+
+	(void)state;
+	srand(11);
+	start(sm, "");
+	memset(m.is, -1, sizeof(m.is));
+	for (unsigned h = 0; h < HOSTS; h++) {
+		node = bed_next(b, IBNET_CA, node);
+		m.host[h] = node;
+		m.guid[h] = b->net->nodes[node++].ports[1].guid;
+	}
+	change(sm, CHANGE(ADD, "first", .pkey = 100), 0, &o);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		random_change(sm, &m, &o);
+		for (unsigned h = 0; h < HOSTS; h++)
+			judge(b, &m, h);
+	}
+	assert_true(m.refused > 100 && m.rehearsed > 100);
+	bed_stop(sm);
+	model_count_reset(b->m);
+	start(sm, "");
+	assert_int_equal(written(b), 0);
+	bed_check(sm);
+	bed_free(b);
+}
+
 int
 main(void)
 {
@@ -394,6 +547,8 @@ main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_refused_file),
 		cmocka_unit_test(test_port_lost),
+		cmocka_unit_test(test_pending_comes),
+		cmocka_unit_test(test_many_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
