@@ -23,11 +23,19 @@ struct grant {
 	bool index0;		/* it belongs there */
 };
 
+/* An end port. */
+struct end {
+	uint32_t port;		/* fabric port index */
+	unsigned kind;		/* enum selected_kind */
+};
+
 struct compiler {
 	const struct pkeys_input *in;	/* what is compiled */
 	const struct fabric *f;		/* its snapshot */
 	struct plan_pkeys *out;		/* being made */
 	struct pkeys_report *report;	/* likewise */
+	struct end *ends;		/* all end ports */
+	uint32_t nends;
 	struct map alias;		/* alias GUID -> place in in->aliases */
 	uint32_t *done;			/* by port: the partition, from 1, that it is settled for */
 	uint32_t *barred;		/* by port: likewise, that excepts it */
@@ -46,6 +54,19 @@ struct compiler {
 };
 
 /* ---- Who is a member ---- */
+
+/* Most ports are outer ones of switches, so end ports are listed once. */
+static void
+list_ends(struct compiler *c)
+{
+	c->ends = mem_array(c->f->nports + 1u, sizeof(*c->ends));
+	for (uint32_t port = 0; port < c->f->nports; port++) {
+		unsigned kind = selected_kind_of(c->f, port);
+
+		if (kind)
+			c->ends[c->nends++] = (struct end){ port, kind };
+	}
+}
 
 static void
 grant(struct compiler *c, uint32_t port, uint16_t key, bool index0)
@@ -111,6 +132,18 @@ port_of(const struct compiler *c, uint64_t guid)
 	return alias == MAP_NONE ? port : fabric_port_by_guid(c->f, c->in->aliases[alias].port);
 }
 
+/* The node that has the GUID. A port's GUID is no node's but perhaps its own. */
+static uint32_t
+node_of(const struct compiler *c, uint64_t guid)
+{
+	uint32_t port = fabric_port_by_guid(c->f, guid);
+
+	if (port == FABRIC_NONE)
+		return fabric_node_by_guid(c->f, guid);
+	return c->f->nodes[c->f->ports[port].node].guid == guid ? c->f->ports[port].node :
+	       FABRIC_NONE;
+}
+
 static void
 settle_members(struct compiler *c, const struct partition *p, uint32_t index)
 {
@@ -125,7 +158,7 @@ settle_members(struct compiler *c, const struct partition *p, uint32_t index)
 	}
 	for (uint32_t i = 0; i < p->nmembers; i++) {
 		const struct part_member *m = &p->members[i];
-		uint32_t node = fabric_node_by_guid(c->f, m->guid);
+		uint32_t node = node_of(c, m->guid);
 
 		for (unsigned n = 0; node != FABRIC_NONE && n <= c->f->nodes[node].nports; n++) {
 			uint32_t port = c->f->nodes[node].first_port + n;
@@ -172,12 +205,12 @@ settle_kinds(struct compiler *c, const struct partition *p, uint32_t index)
 		settle(c, p, index, c->f->sm_port, self->membership, self->index0);
 	for (unsigned k = 0; k < PART_SELF; k++)
 		any |= p->kind[k].on;
-	for (uint32_t port = 0; any && port < c->f->nports; port++) {
-		int k = kind_index(selected_kind_of(c->f, port));
+	for (uint32_t i = 0; any && i < c->nends; i++) {
+		int k = kind_index(c->ends[i].kind);
 
 		if (k >= 0)
-			settle(c, p, index, port, p->kind[k].on ? p->kind[k].membership : -1,
-			       p->kind[k].index0);
+			settle(c, p, index, c->ends[i].port,
+			       p->kind[k].on ? p->kind[k].membership : -1, p->kind[k].index0);
 	}
 }
 
@@ -424,9 +457,8 @@ make_tables(struct compiler *c)
 	const struct fabric *f = c->f;
 	uint16_t *keys = mem_array(KEYS, sizeof(*keys));
 
-	for (uint32_t port = 0; port < f->nports; port++)
-		if (selected_kind_of(f, port))
-			make_table(c, port, keys);
+	for (uint32_t i = 0; i < c->nends; i++)
+		make_table(c, c->ends[i].port, keys);
 	for (uint32_t port = 0; port < f->nports; port++) {
 		const struct fabric_port *p = &f->ports[port];
 
@@ -476,6 +508,7 @@ pkeys_compile(const struct pkeys_input *in, struct pkeys_report *report)
 	c->enforce = mem_array(c->f->nports + 1u, 1);
 	c->default_enforce = mem_array(c->f->nports + 1u, 1);
 	index_aliases(c);
+	list_ends(c);
 	for (uint32_t i = 0; i < policy->len; i++) {
 		bar(c, &policy->list[i]->except, i);
 		settle_members(c, policy->list[i], i);
@@ -485,6 +518,7 @@ pkeys_compile(const struct pkeys_input *in, struct pkeys_report *report)
 	make_tables(c);
 	map_free(&c->alias);
 	map_free(&c->tables);
+	mem_free(c->ends);
 	mem_free(c->next);
 	mem_free(c->first);
 	mem_free(c->sorted);

@@ -172,6 +172,13 @@ from_file(struct policy *policy, struct partition *p, const struct policy_input 
 
 /* ---- The list ---- */
 
+static void
+append(struct policy *policy, struct partition *p)
+{
+	policy->list = mem_realloc(policy->list, policy->len + 1u, sizeof(*policy->list));
+	policy->list[policy->len++] = p;
+}
+
 static struct partition *
 add(struct policy *policy, const char *name)
 {
@@ -179,8 +186,7 @@ add(struct policy *policy, const char *name)
 
 	p->refs = 1;
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	policy->list = mem_realloc(policy->list, policy->len + 1u, sizeof(*policy->list));
-	policy->list[policy->len++] = p;
+	append(policy, p);
 	return p;
 }
 
@@ -219,14 +225,31 @@ take_row(struct partition *p, const struct part_row *r, struct entries *entries,
 	return 0;
 }
 
+/* It is as it was: the base's. The default one that nobody names is made by add_default(). */
+static bool
+take_from_base(struct policy *policy, const struct policy_input *in, const char *name)
+{
+	const struct partition *p = in->base && strcmp(name, in->changed) ?
+		policy_by_name(in->base, name) : NULL;
+
+	if (!p)
+		return false;
+	__atomic_add_fetch(&((struct partition *)(uintptr_t)p)->refs, 1, __ATOMIC_RELAXED);
+	append(policy, (struct partition *)(uintptr_t)p);
+	return true;
+}
+
 static int
 make(struct policy *policy, const struct policy_input *in, const char *name,
      const struct config_partition *conf, const struct part_row *row, struct error *e)
 {
-	struct partition *p = add(policy, name);
 	struct entries entries = { 0 };
+	struct partition *p;
 	int rc = 0;
 
+	if (take_from_base(policy, in, name))
+		return 0;
+	p = add(policy, name);
 	p->conf = conf;
 	if (conf)
 		rc = from_file(policy, p, in, &entries, e);
@@ -320,7 +343,9 @@ add_default(struct policy *policy)
 		p->pkey = PKEY_DEFAULT;
 		p->members = mem_array(1, sizeof(*p->members));
 	}
-	for (unsigned k = 0; k < PART_SELF && silent; k++)
+	if (!silent || p->kind[PART_HOSTS].on)
+		return;		/* the latter may be another policy's too */
+	for (unsigned k = 0; k < PART_SELF; k++)
 		p->kind[k] = (struct part_kind){ .on = true, .membership = MEMBERSHIP_FULL };
 }
 
@@ -342,6 +367,7 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 
 	policy->refs = 1;
 	policy->conf = config_ref(in->conf);
+	policy->names = in->base && in->base->names;
 	rc = make_all(policy, in, e);
 	if (!rc)
 		rc = number(policy, e);

@@ -93,6 +93,10 @@ struct policy_input {
 	struct pins *pins;		/* read, and written */
 	const char *apply;		/* names of this partition are applied anew; NULL: none; "":
 					 * of all */
+	/* One of the same configuration and names of nodes, whose partitions are taken as they are
+	 * but the one of this name; NULL: all are made. */
+	const struct policy *base;
+	const char *changed;
 };
 
 /* Does anybody say anything of partitions? Else ports keep what they have (see compile.h). */

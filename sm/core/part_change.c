@@ -239,6 +239,8 @@ part_change_begin(struct subnet *s, struct partition_job *j)
 	if (s->parts.command.c->kind == PARTITION_APPLY) {
 		j->apply = mem_strdup(s->parts.command.c->name);
 	}
+	if (*s->parts.command.c->name)
+		j->changed = mem_strdup(s->parts.command.c->name);
 	j->rebuild = j->change = true;
 	s->parts.command.running = true;
 }

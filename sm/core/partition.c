@@ -112,6 +112,7 @@ job_free(struct partition_job *j)
 	part_rows_free(&j->rows);
 	pins_free(j->pins);
 	mem_free((char *)(uintptr_t)j->apply);
+	mem_free((char *)(uintptr_t)j->changed);
 	fabric_unref(j->fabric);
 	policy_unref(j->policy);
 	mem_free(j->held);
@@ -136,21 +137,38 @@ hash_names(const struct fabric *f)
 	return hash;
 }
 
+/* A P_Key that is chosen goes with all other partitions. */
+static bool
+all_numbered(const struct config *conf)
+{
+	for (unsigned i = 0; i < conf->partitions.len; i++)
+		if (!conf->partitions.list[i].pkey)
+			return false;
+	return true;
+}
+
 /* 0, or the policy in force stays what it was. */
 static int
-make_policy(struct partition_job *j)
+make_policy(struct partition_job *j, uint64_t names)
 {
 	struct policy_input in = {
 		.conf = j->conf, .subnet = j->subnet, .rows = j->rows.list, .nrows = j->rows.len,
 		.fabric = j->fabric, .pins = j->pins, .apply = j->apply,
 	};
 	struct policy *policy;
+	bool one = j->changed && j->policy && j->policy->conf == j->conf && names == j->names &&
+		   all_numbered(j->conf);
 
+	if (one) {
+		in.base = j->policy;
+		in.changed = j->changed;
+	}
 	pins_note(j->pins);
 	j->error = policy_new(&in, &policy, &j->why);
 	if (j->error)
 		return j->error;
-	pins_forget_others(j->pins);
+	if (!one)
+		pins_forget_others(j->pins);
 	policy_unref(j->policy);
 	j->policy = policy;
 	j->rebuilt = true;
@@ -165,7 +183,7 @@ partition_job_run(struct partition_job *j)
 				  .naliases = j->naliases };
 
 	if (j->rebuild || (j->policy->names && names != j->names)) {
-		if (make_policy(j) && !j->policy)
+		if (make_policy(j, names) && !j->policy)
 			return;
 		j->names = names;
 	}

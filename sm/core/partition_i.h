@@ -25,6 +25,7 @@ struct partition_job {
 	char subnet[32];		/* its name */
 	struct part_rows rows;		/* a copy, with the change that is asked for */
 	struct pins *pins;		/* likewise */
+	const char *changed;	/* the only partition that the command touches, owned; NULL: more */
 	const char *apply;		/* see policy_input; the command's, owned; NULL */
 	const struct fabric *fabric;	/* reference held */
 	struct policy *policy;		/* in force; the new one if it is made anew; reference

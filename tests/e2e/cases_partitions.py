@@ -3,6 +3,7 @@
 infiniband-diags from another host. OpenSM with a file that says the same is the measure."""
 import os
 import re
+import signal
 import tempfile
 
 import fabrics
@@ -155,4 +156,41 @@ def test_partitions_groups():
             m.weft("reload")
             del wanted["ff12:601b:8005::1:ff00:1"]
             wait_for("the group to go", lambda: groups(lab) == wanted, 20)
+            m.stop()
+
+
+def test_partitions_commands():
+    """What commands change is in the devices when they have ended, is rehearsed before, comes back
+    after a kill, and holds for a host that comes later within two seconds."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        net = fabrics.fabric("ft3-4", tmp)
+        with Lab(net, sim="weftsim") as lab:
+            m = Weftd(lab, top=SAID % "H0_1_0")
+            m.start()
+            m.wait_up()
+            before = tables(lab)
+            seen = m.json("partition", "add", "gold", "H1_1_1", "0x100001", "0xabc", "--dry-run")
+            need([(p["node"], p["pkey"], p["before"], p["after"]) for p in seen["ports"]] ==
+                 [("H0_0_0", 4, None, "full"), ("H1_1_1", 4, None, "full")] and
+                 seen["pending"] == 1, "the rehearsal says %s" % seen)
+            need(tables(lab) == before, "a rehearsal changed tables")
+            m.weft("partition", "add", "gold", "H1_1_1", "0x100001", "0xabc")
+            need(keys(lab, HOSTS["H1_1_1"]) == [0xffff, 3, 0x8004], "not as commanded")
+            need(0x8004 in keys(lab, LEAF, 1) + keys(lab, LEAF, 2), "the switch has it not")
+            _, err = m.weft("partition", "member", "remove", "red", "0x100005", status=1)
+            need("by the configuration" in err, "refused by: %s" % err)
+            m.weft("partition", "check", "H0_0_0", "H1_1_1", "--pkey", "4")
+            _, err = m.weft("partition", "check", "H0_1_0", "H1_1_1", "--pkey", "3", status=1)
+            need("both are limited members of grey" in err, "no path because: %s" % err)
+            m.process.stop(signal.SIGKILL)
+            m.start()
+            m.wait_up()
+            shown = {p["name"]: p for p in m.json("show", "partitions", "--members")["partitions"]}
+            need(shown["gold"]["origin"] == "command" and shown["red"]["origin"] == "file" and
+                 sorted(p["node"] for p in shown["gold"]["members"]) == ["H0_0_0", "H1_1_1"] and
+                 [p["guid"] for p in shown["gold"]["pending"]] == ["0x0000000000000abc"],
+                 "shown is %s" % shown["gold"])
+            need(keys(lab, HOSTS["H1_1_1"]) == [0xffff, 3, 0x8004], "lost by a kill")
+            m.weft("partition", "remove", "gold")
+            need(tables(lab) == before, "what was commanded stays")
             m.stop()

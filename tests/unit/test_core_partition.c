@@ -441,7 +441,7 @@ is_said(const struct model_of *m, unsigned h, uint16_t key)
 	       is == (key & 0x8000 ? MEMBERSHIP_FULL : MEMBERSHIP_LIMITED);
 }
 
-/* In the host: all that was said and nothing else, each once, none moved. In the port of the switch:
+/* In the host: all that was said and nothing else, each once, none moved. In the switch's port:
  * the same, enforced. */
 static void
 judge(const struct bed *b, struct model_of *m, unsigned h)
