@@ -375,7 +375,8 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 		policy_unref(policy);
 		return rc;
 	}
-	qsort(policy->list, policy->len, sizeof(struct partition *), compare);
+	if (policy->len)
+		qsort(policy->list, policy->len, sizeof(struct partition *), compare);
 	add_default(policy);	/* which sorts last */
 	*out = policy;
 	return 0;
