@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "qos/compose.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
@@ -35,34 +36,98 @@ lanes_of(const struct plan_lanes *l)
 bool
 compose_needed(const struct compose_input *in)
 {
-	return in->levels > 1 || classes_of(in->lanes) > 1 || lanes_of(in->lanes) > 1;
+	return in->level || in->levels > 1 || classes_of(in->lanes) > 1 || lanes_of(in->lanes) > 1;
+}
+
+/* What the plan's owner is told of levels that share. */
+static void
+note_merged(struct plan_sls *s, const char *fmt, ...)
+{
+	size_t len = strlen(s->merged);
+	va_list ap;
+
+	len += (size_t)snprintf(s->merged + len, sizeof(s->merged) - len, "%s", len ? ", " : "");
+	if (len >= sizeof(s->merged))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(s->merged + len, sizeof(s->merged) - len, fmt, ap);
+	va_end(ap);
+}
+
+static const char *
+level_name(const struct compose_input *in, unsigned level, char text[16])
+{
+	if (in->level)
+		return in->level[level].name;
+	snprintf(text, 16, "%u", level);
+	return text;
 }
 
 /* ---- Service levels ---- */
+
+/* Which levels there are, of those that are configured. */
+static int
+place_levels(struct composer *c, struct error *e)
+{
+	const struct compose_input *in = c->in;
+	unsigned classes = classes_of(in->lanes), fit = SLS_LEN / classes, levels = in->levels;
+	struct plan_sls *s = c->sls;
+	char a[16], b[16];
+
+	if (levels < 1 || levels > SLS_LEN || !fit || (levels > fit && !in->merge))
+		return error_set(e, ERR_REFUSED, "engine %s tells %u classes of paths apart on "
+				 "each of %u levels of service, which are %u service levels: there "
+				 "are %u", in->engine, classes, levels, levels * classes, SLS_LEN);
+	s->asked = (uint8_t)levels;
+	s->levels = (uint8_t)(levels < fit ? levels : fit);
+	s->classes = (uint8_t)classes;
+	s->lanes = (uint8_t)lanes_of(in->lanes);
+	for (unsigned q = 0; q < levels; q++)
+		s->place[q] = (uint8_t)(q < s->levels ? q : s->levels - 1u);
+	for (unsigned q = s->levels; q < levels; q++)
+		note_merged(s, "level %s has the service level of %s", level_name(in, q, a),
+			    level_name(in, s->place[q], b));
+	return 0;
+}
+
+static void
+take_sl(struct plan_sls *s, unsigned slot, unsigned sl)
+{
+	s->sl[slot] = (uint8_t)sl;
+	s->slot[sl] = (uint8_t)slot;
+}
 
 static int
 give_sls(struct composer *c, struct error *e)
 {
 	const struct compose_input *in = c->in;
 	struct plan_sls *s = c->sls;
-	unsigned classes = classes_of(in->lanes), next = SLS_LEN - 1;
+	unsigned next = 0;
+	int rc = place_levels(c, e);
 
-	if (in->levels < 1 || in->levels * classes > SLS_LEN)
-		return error_set(e, ERR_REFUSED, "engine %s tells %u classes of paths apart on "
-				 "each of %u levels of service, which are %u service levels: there "
-				 "are %u", in->engine, classes, in->levels, in->levels * classes,
-				 SLS_LEN);
-	s->levels = (uint8_t)in->levels;
-	s->classes = (uint8_t)classes;
-	s->lanes = (uint8_t)lanes_of(in->lanes);
+	if (rc)
+		return rc;
 	memset(s->slot, SLS_FREE, sizeof(s->slot));
-	for (unsigned class = 0; class < classes; class++)
-		for (unsigned level = 0; level < in->levels; level++) {
-			unsigned slot = level * classes + class, sl = class ? next-- : level;
-
-			s->sl[slot] = (uint8_t)sl;
-			s->slot[sl] = (uint8_t)slot;
+	for (unsigned q = 0; q < s->levels; q++)
+		if (in->level && in->level[q].sl < SLS_LEN)
+			take_sl(s, q * s->classes, in->level[q].sl);
+	for (unsigned q = 0; q < s->levels; q++) {
+		while (next < SLS_LEN && s->slot[next] != SLS_FREE)
+			next++;
+		if (!in->level || in->level[q].sl >= SLS_LEN)
+			take_sl(s, q * s->classes, next);
+	}
+	next = SLS_LEN - 1;
+	for (unsigned class = 1; class < s->classes; class++)
+		for (unsigned q = 0; q < s->levels; q++) {
+			while (s->slot[next] != SLS_FREE)
+				next--;
+			take_sl(s, q * s->classes + class, next);
 		}
+	if (s->classes > 1 && (s->slot[0] == SLS_FREE || s->slot[0] % s->classes))
+		return error_set(e, ERR_REFUSED, "engine %s tells %u classes of paths apart, and "
+				 "no level of service has service level 0, which multicast is on",
+				 in->engine, s->classes);
 	s->stale = in->given;
 	return 0;
 }
@@ -71,45 +136,173 @@ give_sls(struct composer *c, struct error *e)
 
 /* Lanes for data that a link between two switches will run. */
 static unsigned
-link_vls(const struct composer *c, const struct fabric_port *p)
+link_vls(const struct fabric *f, const struct fabric_port *p, unsigned max_vls)
 {
-	const struct fabric_port *q = &c->f->ports[p->peer];
+	const struct fabric_port *q = &f->ports[p->peer];
 	unsigned a = vls_of_code(p->vl_cap), b = vls_of_code(q->vl_cap), vls = a < b ? a : b;
 
-	return vls < c->in->max_vls ? vls : c->in->max_vls;
+	return vls < max_vls ? vls : max_vls;
+}
+
+unsigned
+compose_least_vls(const struct fabric *f, unsigned max_vls, uint32_t *port)
+{
+	unsigned least = max_vls;
+
+	*port = FABRIC_NONE;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t first = fabric_switch_node(f, sw)->first_port;
+
+		for (uint32_t i = f->edge_first[sw]; i < f->edge_first[sw + 1]; i++) {
+			uint32_t at = first + f->edges[i].out;
+			unsigned vls = link_vls(f, &f->ports[at], max_vls);
+
+			if (vls < least || *port == FABRIC_NONE)
+				*port = at;
+			least = vls < least ? vls : least;
+		}
+	}
+	return least;
+}
+
+/* Of levels that are given lanes two have some in common, but not all. */
+static int
+overlap(const struct composer *c, unsigned a, unsigned b, struct error *e)
+{
+	const struct plan_sls *s = c->sls;
+	char x[16], y[16];
+
+	return error_set(e, ERR_REFUSED, "engine %s takes %u lanes on each level of service: those "
+			 "of level %s from %u on and those of level %s from %u on overlap: give "
+			 "them the same lane or lanes %u apart", c->in->engine, s->lanes,
+			 level_name(c->in, a, x), s->vl[a], level_name(c->in, b, y), s->vl[b],
+			 s->lanes);
+}
+
+static bool
+is_given(const struct composer *c, unsigned q)
+{
+	return c->in->level && c->in->level[q].vl < SLS_VLS;
+}
+
+/* Those that are given, then the lowest free ones. */
+static int
+give_lanes(struct composer *c, struct error *e)
+{
+	struct plan_sls *s = c->sls;
+	bool taken[2 * SLS_LEN * SLS_LEN] = { false };
+
+	for (unsigned q = 0; q < s->levels; q++) {
+		if (!is_given(c, q))
+			continue;
+		s->vl[q] = c->in->level[q].vl;
+		for (unsigned p = 0; p < q; p++)
+			if (is_given(c, p) && s->vl[p] != s->vl[q] &&
+			    s->vl[p] < s->vl[q] + s->lanes && s->vl[q] < s->vl[p] + s->lanes)
+				return overlap(c, p, q, e);
+		memset(taken + s->vl[q], true, s->lanes);
+	}
+	for (unsigned q = 0; q < s->levels; q++) {
+		unsigned at = 0;
+
+		if (is_given(c, q))
+			continue;
+		while (memchr(taken + at, true, s->lanes))
+			at++;
+		s->vl[q] = (uint8_t)at;
+		memset(taken + at, true, s->lanes);
+	}
+	return 0;
+}
+
+static void
+count_vls(struct plan_sls *s)
+{
+	s->vls = 0;
+	for (unsigned q = 0; q < s->levels; q++)
+		if (s->vl[q] + s->lanes > s->vls)
+			s->vls = (uint8_t)(s->vl[q] + s->lanes);
+}
+
+/* Levels that want more lanes than `vls` share those of the highest that has room. */
+static void
+share_lanes(struct composer *c, unsigned vls)
+{
+	struct plan_sls *s = c->sls;
+	unsigned host = SLS_LEN;
+	char a[16], b[16];
+
+	for (unsigned q = 0; q < s->levels; q++)
+		if (s->vl[q] + s->lanes <= vls && (host == SLS_LEN || s->vl[q] >= s->vl[host]))
+			host = q;
+	for (unsigned q = 0; q < s->levels; q++) {
+		if (s->vl[q] + s->lanes <= vls)
+			continue;
+		host = host == SLS_LEN ? q : host;
+		s->vl[q] = host == q ? 0 : s->vl[host];
+		if (host != q)
+			note_merged(s, "level %s shares the lanes of %s", level_name(c->in, q, a),
+				    level_name(c->in, host, b));
+	}
 }
 
 static int
-too_few(const struct composer *c, const struct fabric_port *p, unsigned vls, struct error *e)
+too_few(const struct composer *c, uint32_t port, unsigned vls, struct error *e)
 {
+	const struct plan_sls *s = c->sls;
+	const struct fabric_port *p = &c->f->ports[port];
 	char text[FABRIC_NAME_SIZE];
-	unsigned levels = c->sls->levels, lanes = c->sls->lanes;
+	unsigned last = 0;
 
+	for (unsigned q = 0; q < s->levels; q++)
+		last = s->vl[q] > s->vl[last] ? q : last;
 	return error_set(e, ERR_REFUSED, "engine %s takes %u lanes on each of %u levels of "
-			 "service, together %u: the link at %s, port %u, runs %u%s", c->in->engine,
-			 lanes, levels, levels * lanes,
+			 "service, together %u%s%s%s: the link at %s, port %u, runs %u%s",
+			 c->in->engine, s->lanes, s->levels, s->vls,
+			 c->in->level ? " up to those of level " : "",
+			 c->in->level ? c->in->level[last].name : "",
+			 c->in->level && !c->in->merge ? " (qos.merge lets levels share)" : "",
 			 fabric_node_text(text, c->f, p->node, FABRIC_NAME_LEN), p->number, vls,
 			 vls == c->in->max_vls ? " (max_op_vls)" : "");
 }
 
 static int
-count_lanes(const struct composer *c, struct error *e)
+count_lanes(struct composer *c, struct error *e)
 {
-	const struct fabric *f = c->f;
-	unsigned needed = c->sls->levels * c->sls->lanes;
+	struct plan_sls *s = c->sls;
+	uint32_t port;
+	unsigned vls = compose_least_vls(c->f, c->in->max_vls, &port);
+	int rc = give_lanes(c, e);
 
-	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
-		const struct fabric_node *n = fabric_switch_node(f, sw);
-
-		for (uint32_t i = f->edge_first[sw]; i < f->edge_first[sw + 1]; i++) {
-			const struct fabric_port *p = &f->ports[n->first_port + f->edges[i].out];
-			unsigned vls = link_vls(c, p);
-
-			if (vls < needed)
-				return too_few(c, p, vls, e);
-		}
-	}
+	if (rc)
+		return rc;
+	count_vls(s);
+	if (s->vls <= vls || port == FABRIC_NONE)
+		return 0;
+	if (!c->in->merge || s->lanes > vls)
+		return too_few(c, port, vls, e);
+	share_lanes(c, vls);
+	count_vls(s);
 	return 0;
+}
+
+unsigned
+compose_engine_vls(const struct compose_policy *p, const struct fabric *f)
+{
+	uint32_t port;
+	unsigned vls, levels = 0;
+
+	if (p->levels <= 1)
+		return p->max_vls;
+	for (unsigned q = 0; q < p->levels; q++) {
+		bool shares = false;
+
+		for (unsigned i = 0; p->level && i < q; i++)
+			shares |= p->level[q].vl != SLS_FREE && p->level[i].vl == p->level[q].vl;
+		levels += !shares;
+	}
+	vls = compose_least_vls(f, p->max_vls, &port) / levels;
+	return vls ? vls : 1;
 }
 
 /* ---- Tables ---- */
@@ -173,7 +366,7 @@ make_map(const struct composer *c, uint32_t sw, unsigned in, unsigned out, struc
 			return wants_more(c, sw, in, out, e);
 		for (unsigned level = 0; level < s->levels && lane != PLAN_LANE_DROP; level++)
 			m->vl[s->sl[level * s->classes + class]] =
-				(uint8_t)(level * s->lanes + lane);
+				(uint8_t)(s->vl[level] + lane);
 	}
 	for (unsigned sl = 0; s->classes == 1 && sl < SLS_LEN; sl++)
 		if (s->slot[sl] == SLS_FREE)
@@ -201,7 +394,7 @@ make_column(struct composer *c, uint32_t sw, unsigned out, struct error *e)
 
 	if (!on)
 		m = plan_sls_host_map(s, p->peer == FABRIC_NONE ? vls_of_code(p->vl_cap) :
-						 link_vls(c, p));
+						 link_vls(c->f, p, c->in->max_vls));
 	for (unsigned in = 0; !rc && in < n; in++) {
 		if (on)
 			rc = make_map(c, sw, in, out, &m, e);
@@ -253,13 +446,33 @@ sls_of(const struct plan_sls *s)
 	return sls;
 }
 
-/* SLs that hosts may have been told under other rules than this engine's. */
-static uint16_t
-given_before(const struct compose_given *g, const char *engine, unsigned classes)
+/* The path class of each SL, four bits each. */
+static uint64_t
+classes_by_sl(const struct plan_sls *s)
 {
-	bool same = !strcmp(g->engine, engine) && g->classes == classes;
+	uint64_t all = 0;
 
-	return same || !g->engine[0] ? g->stale : g->stale | g->sls;
+	for (unsigned sl = 0; s && sl < SLS_LEN; sl++)
+		if (s->slot[sl] != SLS_FREE)
+			all |= (uint64_t)(s->slot[sl] % s->classes) << 4 * sl;
+	return all;
+}
+
+/* SLs that hosts may have been told under other rules than this engine's, or as another class. */
+static uint16_t
+given_before(const struct compose_given *g, const char *engine, const struct plan_sls *s)
+{
+	unsigned classes = s ? s->classes : 1;
+	bool same = !strcmp(g->engine, engine) && g->classes == classes;
+	uint64_t now = classes_by_sl(s);
+	uint16_t moved = 0;
+
+	if (!g->engine[0])
+		return g->stale;
+	for (unsigned sl = 0; sl < SLS_LEN; sl++)
+		if (classes > 1 && ((now ^ g->class_of) >> 4 * sl & 15 || s->slot[sl] == SLS_FREE))
+			moved |= (uint16_t)(1u << sl);
+	return (uint16_t)(g->stale | (g->sls & (same ? moved : UINT16_MAX)));
 }
 
 struct compose_given
@@ -269,8 +482,9 @@ compose_give(const struct compose_given *before, const struct plan *plan)
 
 	snprintf(g.engine, sizeof(g.engine), "%s", plan->engine_running);
 	g.sls = sls_of(plan->sls);
+	g.class_of = classes_by_sl(plan->sls);
 	g.stale = plan->sls ? plan->sls->stale :
-		given_before(before, plan->engine_running, g.classes);
+		given_before(before, plan->engine_running, NULL);
 	return g;
 }
 
@@ -309,7 +523,7 @@ same_classes(const struct plan *old, const struct plan *new, const struct plan_l
  * though the engine is the same, those of before are stale too. */
 static uint16_t
 told(const struct compose_policy *p, const struct plan *plan, const char *engine,
-     const struct plan_lanes *lanes)
+     const struct plan_lanes *lanes, const struct plan_sls *sls)
 {
 	struct compose_given none = { 0 }, g = p->given ? *p->given : none;
 	uint16_t stale;
@@ -319,9 +533,10 @@ told(const struct compose_policy *p, const struct plan *plan, const char *engine
 		g = none;
 		g.sls = sls_of(p->previous->sls);
 		g.classes = p->previous->sls ? p->previous->sls->classes : 1;
+		g.class_of = classes_by_sl(p->previous->sls);
 		snprintf(g.engine, sizeof(g.engine), "%s", p->previous->engine_running);
 	}
-	stale = given_before(&g, engine, classes_of(lanes));
+	stale = given_before(&g, engine, sls);
 	if (p->previous && p->previous->sls && !same_classes(p->previous, plan, lanes))
 		stale |= sls_of(p->previous->sls);
 	return stale;
@@ -334,9 +549,14 @@ compose_chain(void *arg, const struct plan *plan, const char *engine, struct pla
 	const struct compose_policy *p = arg;
 	struct compose_input in = {
 		.fabric = plan->fabric, .lids = plan->lids, .lanes = lanes, .engine = engine,
-		.levels = p->levels, .max_vls = p->max_vls,
-		.given = told(p, plan, engine, lanes),
+		.levels = p->levels, .level = p->level, .merge = p->merge, .max_vls = p->max_vls,
 	};
+	int rc;
 
-	return compose_needed(&in) ? compose(&in, sls, e) : 0;
+	if (!compose_needed(&in))
+		return 0;
+	rc = compose(&in, sls, e);
+	if (!rc)
+		(*sls)->stale = told(p, plan, engine, lanes, *sls);
+	return rc;
 }

@@ -489,6 +489,17 @@ model_sl2vl(const struct model *m, uint32_t node, unsigned in, unsigned out, uns
 	return sl % 2 ? byte & 15 : byte >> 4;
 }
 
+void
+model_vlarb(const struct model *m, uint32_t node, unsigned port, unsigned block,
+	    struct vlarb_entry e[32])
+{
+	const struct sim_port *p = &m->nodes[node].ports[port];
+
+	memset(e, 0, 32 * sizeof(*e));
+	if (p->vlarb)
+		vlarb_decode(e, p->vlarb + (block - 1) * (size_t)SMP_DATA_SIZE);
+}
+
 bool
 model_link_is_up(const struct model *m, uint32_t node, unsigned port)
 {

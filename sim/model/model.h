@@ -156,6 +156,10 @@ uint16_t
 model_pkey(const struct model *m, uint32_t node, unsigned port, unsigned index);
 uint8_t
 model_sl2vl(const struct model *m, uint32_t node, unsigned in, unsigned out, unsigned sl);
+/* A block (1..4) of VL arbitration that was read or written once, else zeros. */
+void
+model_vlarb(const struct model *m, uint32_t node, unsigned port, unsigned block,
+	    struct vlarb_entry e[32]);
 bool
 model_link_is_up(const struct model *m, uint32_t node, unsigned port);
 /* Follow a data packet from an end port to a LID over ACTIVE links. Returns the number of switches

@@ -327,11 +327,17 @@ warn_if_readable(const struct config *c)
 static int
 refuse_unbuilt(const struct config *c, struct error *e)
 {
-	const struct config_qos *q = &c->qos;
-
-	if (q->nlevels || q->nrules || q->narbitration || q->congestion.enabled)
-		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos: this version programs no QoS: "
-				 "all traffic has one service level", c->file);
+	if (c->qos.nrules)
+		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.rules: this version programs "
+				 "levels and arbitration, but tells no paths by rules", c->file);
+	for (unsigned i = 0; i < c->partitions.len; i++)
+		if (c->partitions.list[i].level)
+			return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions[%s].level: this "
+					 "version tells no paths by levels", c->file,
+					 c->partitions.list[i].name);
+	if (c->qos.congestion.enabled)
+		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.congestion: this version does "
+				 "not manage congestion control", c->file);
 	return 0;
 }
 

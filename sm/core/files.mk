@@ -27,6 +27,7 @@ core_src := \
 	sm/core/push_end.c \
 	sm/core/push_lanes.c \
 	sm/core/push_pkeys.c \
+	sm/core/push_vlarb.c \
 	sm/core/push_port.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \

@@ -137,7 +137,7 @@ lanes_are_held(const struct plan_sls *s, uint32_t sw, const struct lane_tables *
 bool
 lanes_too_few(const struct plan_sls *s, unsigned op_vls)
 {
-	return vls_of_code(op_vls) < (unsigned)s->levels * s->lanes;
+	return vls_of_code(op_vls) < s->vls;
 }
 
 /* ---- On the worker ---- */
@@ -188,10 +188,12 @@ lanes_compose(void *job, const struct plan *plan, const char *engine, struct pla
 	struct plan_job *j = job;
 	const struct fabric *f = plan->fabric;
 	struct compose_policy policy = {
-		.levels = 1, .max_vls = j->max_vls, .previous = j->previous, .given = &j->given,
+		.max_vls = j->max_vls, .previous = j->previous, .given = &j->given,
 	};
-	int rc = compose_chain(&policy, plan, engine, lanes, sls, e);
+	int rc;
 
+	qos_levels_policy(j->conf, &j->levels, &policy);
+	rc = compose_chain(&policy, plan, engine, lanes, sls, e);
 	for (uint32_t sw = 0; !rc && *sls && sw < f->nswitches; sw++)
 		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_SILENT || j->refuses[sw])
 			rc = must_hold(j, *sls, sw, engine, e);

@@ -6,6 +6,7 @@
  */
 #include "sm/core/subnet_i.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,14 +39,14 @@ given_key(const struct subnet *s, char key[64])
 static void
 given_save(struct subnet *s, const struct compose_given *g)
 {
-	char key[64], value[64];
+	char key[64], value[96];
 
 	if (!memcmp(g, &s->given, sizeof(*g)))
 		return;
 	s->given = *g;
 	given_key(s, key);
-	snprintf(value, sizeof(value), "%s %u 0x%04x 0x%04x", g->engine, g->classes, g->sls,
-		 g->stale);
+	snprintf(value, sizeof(value), "%s %u 0x%04x 0x%04x 0x%016" PRIx64, g->engine, g->classes,
+		 g->sls, g->stale, g->class_of);
 	store_put(s->env.store, STORE_META, key, value);
 	store_commit(s->env.store, NULL, NULL);
 }
@@ -55,13 +56,17 @@ given_load(struct subnet *s, const char *value)
 {
 	struct compose_given g = { 0 };
 	unsigned classes, sls, stale;
+	int n = sscanf(value, "%31s %u %x %x %" SCNx64, g.engine, &classes, &sls, &stale,
+		       &g.class_of);
 
-	if (sscanf(value, "%31s %u %x %x", g.engine, &classes, &sls, &stale) != 4 ||
-	    classes > SLS_LEN || sls > UINT16_MAX || stale > UINT16_MAX)
+	if (n < 4 || classes > SLS_LEN || sls > UINT16_MAX || stale > UINT16_MAX)
 		return;
 	g.classes = (uint16_t)classes;
 	g.sls = (uint16_t)sls;
 	g.stale = (uint16_t)stale;
+	/* Before there were levels: one, whose class 0 had SL 0, class 1 SL 15, and so on. */
+	for (unsigned class = 1; n < 5 && class < classes; class++)
+		g.class_of |= (uint64_t)class << 4 * (SLS_LEN - class);
 	s->given = g;
 }
 

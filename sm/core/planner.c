@@ -191,14 +191,17 @@ run(void *arg)
 		.other = (const char *const *)j->other,
 	};
 	uint8_t *node_class = classes_of(&classes, j->plan->fabric);
+	struct compose_policy qos = { .max_vls = j->max_vls };
 	struct chain_options o = {
 		.engines = (const char *const *)j->names,
 		.fallback = j->fallback, .compose = lanes_compose, .compose_arg = j,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
-			   .max_vls = j->max_vls, .lanes = j->lanes, .tables = j->tables,
+			   .lanes = j->lanes, .tables = j->tables,
 			   .node_class = node_class, .full = j->full},
 	};
 
+	qos_levels_policy(j->conf, &j->levels, &qos);
+	o.engine.max_vls = compose_engine_vls(&qos, j->plan->fabric);
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
 				j->previous ? j->previous : j->shadow, &o, &j->why);
 	mem_free(node_class);
@@ -316,6 +319,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->tables = lfts_ref(s->tables);
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
+	j->conf = config_ref(s->parts.conf);
+	qos_levels_of(j->conf, &j->levels);
 	j->max_vls = s->conf->max_op_vls;
 	j->lanes = s->conf->routing.lanes;
 	j->threads = s->env.threads;
@@ -331,6 +336,7 @@ planner_free_job(struct plan_job *j)
 		return;
 	plan_stages_free(j->stages);
 	partition_job_drop(j->s, j->parts, j->s != NULL);
+	config_free(j->conf);
 	fabric_unref(j->whole);
 	plan_unref(j->previous);
 	plan_unref(j->shadow);

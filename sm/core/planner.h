@@ -2,6 +2,7 @@
 #ifndef CORE_PLANNER_H
 #define CORE_PLANNER_H
 
+#include "qos/configured.h"
 #include "routing/mtree.h"
 #include "sm/core/lanes.h"
 #include "sm/core/subnet_i.h"
@@ -32,6 +33,8 @@ struct plan_job {
 	struct partition_job *parts;	/* P_Keys, compiled along; NULL: none */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
+	const struct config *conf;	/* of levels of service; reference held; NULL */
+	struct qos_levels levels;	/* by it */
 	unsigned max_vls;		/* lanes for data that a link may run */
 	unsigned lanes;			/* as in engine_options */
 	unsigned threads;

@@ -3,10 +3,10 @@
  * Programming: plan minus shadow, in a safe order.
  *
  * Steps, each ended by the last answer: our own port's LID; P_Keys, if the plan has some
- * (push_pkeys.c); on a fabric that forwards already what
- * the planner wants dropped first, while links that come are still down, for old entries may lead
- * into them; tables from service levels to lanes (push_lanes.c), if the plan has some, which all
- * that follows is proved with; the tables of new switches, and then the links between switches that
+ * (push_pkeys.c); on a fabric that forwards already what the planner wants dropped first, while
+ * links that come are still down, for old entries may lead into them; tables from service levels to
+ * lanes (push_lanes.c), if the plan has some, which all that follows is proved with, and VL
+ * arbitration (push_vlarb.c); the tables of new switches, and then the links between switches that
  * have tables, so that no table leads into a link that is not ACTIVE; where old and new tables do
  * not mix, the further sets of rows that the planner made (or the packet lifetime is waited out);
  * then all that carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in
@@ -247,6 +247,8 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return push_pkeys_next(s, d, r, port);
 	case PUSH_LANES:
 		return push_lanes_next(s, d, r, port) || config_next(s, d, r, port);
+	case PUSH_ARBITRATION:
+		return push_arbitration_next(s, d, r, port);
 	case PUSH_NEW:
 		return rows_next(s, d, r);
 	case PUSH_LINKS:
@@ -517,6 +519,8 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		push_table_answer(s, d, res);
 	if (res->attr_id == ATTR_SL_TO_VL)
 		again = push_lanes_answer(s, d, res);
+	if (res->attr_id == ATTR_VL_ARBITRATION)
+		push_arbitration_answer(s, d, res);
 	if (res->attr_id == ATTR_P_KEY_TABLE && push_pkeys_planned(s))
 		again = push_pkeys_answer(s, d, res);
 	if (res->error)
@@ -624,6 +628,10 @@ start_device(struct subnet *s, struct device *d)
 		if (!push_lanes_start(s, d))
 			return;
 		break;
+	case PUSH_ARBITRATION:
+		if (!push_arbitration_start(s, d))
+			return;
+		break;
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
@@ -712,6 +720,8 @@ skip_stages(const struct subnet *s, enum push_step step)
 		step = PUSH_LANES;
 	if (step == PUSH_LANES && !s->push.plan->sls)
 		step = after_lanes(s);
+	if (step == PUSH_ARBITRATION && !push_arbitration_due(s))
+		step = after_lanes(s);
 	if (step == PUSH_STAGE && (!st || s->push.stage == st->len))
 		step = st && st->drain && !st->shifts ? PUSH_DRAIN_WAIT : PUSH_CONFIG;
 	return step;
@@ -784,7 +794,7 @@ lanes_ended(struct subnet *s)
 		push_end(s);
 		return;
 	}
-	push_step_start(s, after_lanes(s));
+	push_step_start(s, PUSH_ARBITRATION);
 }
 
 void
@@ -810,6 +820,9 @@ push_idle(struct subnet *s)
 		break;
 	case PUSH_LANES:
 		lanes_ended(s);
+		break;
+	case PUSH_ARBITRATION:
+		push_step_start(s, after_lanes(s));
 		break;
 	case PUSH_NEW:
 		push_step_start(s, PUSH_LINKS);

@@ -99,6 +99,31 @@ push_pkeys_default_next(const struct subnet *s, struct device *d, struct transac
 			unsigned *port);
 bool
 push_pkeys_differ(const struct subnet *s, const struct live_port *p);
+/* push_vlarb.c: VL arbitration tables. */
+struct arbitration;
+/* The port's, where its link runs so many lanes (a code); `sls` may be NULL. */
+void
+push_arbitration_of(const struct subnet *s, const struct plan_sls *sls, const struct live_port *p,
+		    unsigned op_vls, struct arbitration *a);
+/* Its VLHighLimit; false: nothing is said of it. */
+bool
+push_arbitration_limit(const struct subnet *s, const struct live_port *p, unsigned op_vls,
+		       uint8_t *limit);
+/* Something is to be looked at: they are not known to be in. */
+bool
+push_arbitration_due(const struct subnet *s);
+/* Begin with the ports of a device; false: none. */
+bool
+push_arbitration_start(struct subnet *s, struct device *d);
+bool
+push_arbitration_next(struct subnet *s, struct device *d, struct transact_request *r,
+		      unsigned *port);
+/* An answer, read or set. */
+void
+push_arbitration_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+/* The push has ended. */
+void
+push_arbitration_written(struct subnet *s);
 /* The next slice of a walk over all devices, from push.at on; true: that was the last. */
 bool
 push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *));

@@ -47,14 +47,24 @@ link_is_legal(const struct portinfo *a, const struct portinfo *b)
 	       a->op_vls <= a->vl_cap && b->op_vls <= b->vl_cap;
 }
 
-/* A link between switches, which are to forward by lanes that it does not run. */
+/* The link does not run the lanes by which packets are to cross it: between switches those of the
+ * plan, elsewhere first lanes of levels, as far as it can run them (sls.h). */
 static bool
 needs_lanes(const struct subnet *s, const struct live_port *p)
 {
 	const struct plan_sls *sls = s->push.plan ? s->push.plan->sls : NULL;
+	unsigned runs = vls_of_code(p->info.op_vls), most = (unsigned)s->conf->max_op_vls;
+	uint8_t cap = min3(p->info.vl_cap, live_peer(p)->info.vl_cap, 5);
 
-	return sls && p->device->info.node_type == NODE_SWITCH &&
-	       p->peer->info.node_type == NODE_SWITCH && lanes_too_few(sls, p->info.op_vls);
+	if (!sls)
+		return false;
+	if (p->device->info.node_type == NODE_SWITCH && p->peer->info.node_type == NODE_SWITCH)
+		return lanes_too_few(sls, p->info.op_vls);
+	most = vls_of_code(cap) < most ? vls_of_code(cap) : most;
+	for (unsigned q = 0; q < sls->levels; q++)
+		if (sls->vl[q] >= runs && runs < most)
+			return true;
+	return false;
 }
 
 static void
@@ -123,6 +133,7 @@ diff_link(const struct portinfo *a, const struct portinfo *b)
 	return (a->neighbor_mtu != b->neighbor_mtu ? FIELD_MTU : 0) |
 	       (a->op_vls != b->op_vls ? FIELD_OP_VLS : 0) |
 	       (a->hoq_life != b->hoq_life ? FIELD_HOQ_LIFE : 0) |
+	       (a->vl_high_limit != b->vl_high_limit ? FIELD_HIGH_LIMIT : 0) |
 	       (a->vl_stall_count != b->vl_stall_count ? FIELD_VL_STALL : 0) |
 	       (a->enforce_in != b->enforce_in || a->enforce_out != b->enforce_out ?
 		FIELD_ENFORCE : 0) |
@@ -190,6 +201,7 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 		bool leaf = p->peer && p->peer->info.node_type != NODE_SWITCH;
 
 		want_link(s, p, want);
+		push_arbitration_limit(s, p, want->op_vls, &want->vl_high_limit);
 		want->local_phy_errors = (uint8_t)c->local_phy_errors;
 		want->overrun_errors = (uint8_t)c->overrun_errors;
 		if (external) {
@@ -237,7 +249,7 @@ static const char *const field_names[FIELD_COUNT] = {
 	"M_Key", "M_KeyLeasePeriod", "M_KeyProtectBits", "GidPrefix", "LID", "MasterSMLID",
 	"MasterSMSL", "LMC", "SubnetTimeOut", "NeighborMTU", "OperationalVLs", "HOQLife",
 	"VLStallCount", "LocalPhyErrors", "OverrunErrors", "PortState", "LifeTimeValue",
-	"LinearFDBTop", "PartitionEnforcement",
+	"LinearFDBTop", "PartitionEnforcement", "VLHighLimit",
 };
 
 const char *

@@ -202,6 +202,17 @@ warn_stale(const struct subnet *s, struct subnet_status *st)
 	     "freedom from deadlock is not proved, and some packets are dropped");
 }
 
+/* There is too little for all levels of service that are configured. */
+static void
+warn_merged(const struct subnet *s, struct subnet_status *st)
+{
+	const struct plan_sls *sls = s->plan ? s->plan->sls : NULL;
+
+	if (sls && sls->merged[0])
+		warn(st, "engine %s and the links leave too little for all levels of service: %s",
+		     s->plan->engine_running, sls->merged);
+}
+
 static void
 warn_multicast(const struct subnet *s, struct subnet_status *st)
 {
@@ -305,6 +316,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_partitions(s, st);
 	warn_multicast(s, st);
 	warn_stale(s, st);
+	warn_merged(s, st);
 	warn_babbling(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);

@@ -612,6 +612,7 @@ subnet_free(struct subnet *s)
 	multicast_free(s);
 	guids_free(s);
 	partitions_free(s);
+	push_arbitration_forget(s);
 	trap_free(s);
 	peers_free(s);
 	babble_free(s);

@@ -114,8 +114,9 @@ enum push_field {
 	FIELD_LIFE_TIME = 1 << 16,	/* SwitchInfo, kept at port 0 */
 	FIELD_FDB_TOP = 1 << 17,	/* SwitchInfo, kept at port 0 */
 	FIELD_ENFORCE = 1 << 18,	/* of partitions, both ways */
+	FIELD_HIGH_LIMIT = 1 << 19,
 };
-#define FIELD_COUNT 19
+#define FIELD_COUNT 20
 /* Without these a port does not forward as planned. */
 #define FIELDS_FORWARDING \
 	(FIELD_LID | FIELD_LMC | FIELD_MTU | FIELD_OP_VLS | FIELD_STATE | FIELD_FDB_TOP)
@@ -128,6 +129,7 @@ enum push_step {
 	PUSH_PKEYS_HOSTS,	/* and end ports */
 	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
 	PUSH_LANES,		/* SL to VL maps, before anything that is proved with them */
+	PUSH_ARBITRATION,	/* VL arbitration tables, where QoS is configured */
 	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
 	PUSH_LINKS,		/* and links between switches that have tables: fields, ARMED */
 	PUSH_LINKS_UP,		/* and ACTIVE, before any table leads packets there */
@@ -182,6 +184,13 @@ struct push {
 	uint32_t refused;		/* Sets answered with an error status */
 	uint32_t lost;			/* requests that were never answered */
 	char first_failure[300];	/* one sentence */
+};
+
+/* By what all devices hold the VL arbitration tables that they should; see push_vlarb.c. */
+struct arbitrated {
+	struct plan_sls *sls;		/* reference held; NULL: they may not */
+	const struct config *conf;	/* reference held */
+	uint64_t changed;		/* tables.vlarb_changed then */
 };
 
 /* A job for the worker; see planner.c. */
@@ -346,6 +355,7 @@ struct subnet {
 	bool issm;			/* the port announces a subnet manager */
 	char office[64];		/* "GUID LID" of our port when we led last, "" */
 	struct compose_given given;	/* SLs that hosts were told of; in the store */
+	struct arbitrated arbitrated;	/* of VL arbitration */
 	bool lanes_looked;		/* SL to VL maps were read back for the routing to come */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
 
@@ -545,6 +555,9 @@ void
 office_remember(struct subnet *s);
 /* A plan was published, made with what hosts had been told of service levels before: what they are
  * told from now on is remembered. */
+/* push_vlarb.c: what is known to be held is let go of. */
+void
+push_arbitration_forget(struct subnet *s);
 void
 office_gave(struct subnet *s, const struct compose_given *before);
 /* Somebody else leads. */

@@ -191,6 +191,7 @@ tables_saw_vlarb(struct tables *t, struct live_port *p, unsigned block,
 	if (!has_vlarb(p, block))
 		return;
 	n = take(&t->blocks, data);
+	t->vlarb_changed += p->tables.vlarb[block - 1] != n;
 	drop(&t->blocks, &p->tables.vlarb[block - 1]);
 	p->tables.vlarb[block - 1] = n;
 }
@@ -280,6 +281,7 @@ tables_forget_port(struct tables *t, struct live_port *p)
 	struct port_tables *h = &p->tables;
 
 	t->pkeys_changed += h->pkey_blocks > 0;
+	t->vlarb_changed++;
 	for (unsigned i = 0; i < h->pkey_blocks; i++)
 		drop(&t->blocks, &h->pkeys[i]);
 	mem_free(h->pkeys);

@@ -27,6 +27,7 @@ struct live_port;
 struct tables {
 	struct intern blocks;	/* 64 bytes: P_Keys, VL arbitration */
 	struct intern maps;	/* 8 bytes: SL to VL */
+	uint64_t vlarb_changed;	/* raised when other VL arbitration is known, or none any more */
 	uint64_t pkeys_changed;	/* raised when P_Keys that were known are not so any more */
 };
 

@@ -205,7 +205,8 @@ struct device {
 	struct bits256 activate;	/* ports to bring to ACTIVE */
 	struct bits256 recheck;		/* ports that were down: read again after the clear */
 	struct bits256 look;		/* ports whose cable may be gone, by a trap */
-	struct bits256 pkey_set;	/* ports whose P_Keys are written; see push_pkeys.c */
+	struct bits256 pkey_set;	/* ports whose P_Keys are written (push_pkeys.c), or VL
+					 * arbitration (push_vlarb.c) */
 	struct bits256 pkey_again;	/* once more, when what was asked is answered */
 	unsigned pkey_block;		/* the next of the first of pkey_set */
 };

@@ -235,6 +235,7 @@ subnet_push_done(struct subnet *s)
 	office_remember(s);
 	push_verdict(s);
 	push_pkeys_written(s);
+	push_arbitration_written(s);
 	admin_settled(s);
 	subnet_finish_sweep(s, true);
 	partitions_pushed(s);

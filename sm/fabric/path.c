@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/fabric/plan.h"
 
+#include "sm/fabric/sls.h"
+
 /*
  * One packet's way through a plan: from the port that owns the source LID, hop by hop by the rows
  * of the switches, to the port that owns the destination LID. This is what `weft path` prints and
@@ -108,9 +110,30 @@ plan_path_sl(const struct plan *p, const struct plan_dest *a, const struct plan_
 	return p->lanes->path_class(p->lanes, a->sw, b->sw);
 }
 
+uint8_t
+plan_level_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b,
+	      unsigned level)
+{
+	const struct plan_sls *s = p->sls;
+	uint8_t sl = plan_path_sl(p, a, b);
+	unsigned class;
+
+	if (!s || a->sw == FABRIC_NONE || b->sw == FABRIC_NONE)
+		return sl;
+	class = s->slot[sl] == SLS_FREE ? 0 : s->slot[sl] % s->classes;
+	return s->sl[s->place[level < s->asked ? level : 0] * s->classes + class];
+}
+
 int
 plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_path *path,
 	  struct error *e)
+{
+	return plan_path_on(p, src_lid, dst_lid, 0, path, e);
+}
+
+int
+plan_path_on(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, unsigned level,
+	     struct plan_path *path, struct error *e)
 {
 	const struct plan_dest *src = lid_owner(p, src_lid), *dst = lid_owner(p, dst_lid);
 	const struct fabric *f = p->fabric;
@@ -130,7 +153,7 @@ plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_
 		add_hop(path, from->node, 0, 0, 0);
 		return 0;
 	}
-	w.class = path->sl = plan_path_sl(p, src, dst);
+	w.class = path->sl = plan_level_sl(p, src, dst, level);
 	if (f->nodes[from->node].sw != FABRIC_NONE)
 		return walk_on(&w, src->port, e);
 	add_hop(path, from->node, 0, from->number, 0);

@@ -200,7 +200,15 @@ struct plan_path {
 /* The service level of packets between two different ports, the same both ways. */
 uint8_t
 plan_path_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b);
-/* Walk from a LID to a LID. ERR_NOT_FOUND with a sentence naming the node where it ends. */
+/* The same of a configured level of service, by number; plan_path_sl() is that of level 0. */
+uint8_t
+plan_level_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b,
+	      unsigned level);
+/* Walk from a LID to a LID on a level of service, plan_path() on level 0. ERR_NOT_FOUND with a
+ * sentence naming the node where it ends. */
+int
+plan_path_on(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, unsigned level,
+	     struct plan_path *path, struct error *e);
 int
 plan_path(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, struct plan_path *path,
 	  struct error *e);

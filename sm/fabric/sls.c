@@ -11,7 +11,7 @@
  */
 struct view {
 	struct plan_sls *sls;		/* the tables */
-	struct plan_lanes *engine;	/* class of a pair */
+	struct plan_lanes *engine;	/* class of a pair; NULL: there is one class */
 	struct plan_lids *lids;		/* whose LID it is */
 };
 
@@ -58,6 +58,9 @@ static bool
 same_shape(const struct plan_sls *a, const struct plan_sls *b)
 {
 	return a->levels == b->levels && a->classes == b->classes && a->lanes == b->lanes &&
+	       a->vls == b->vls && a->asked == b->asked && !strcmp(a->merged, b->merged) &&
+	       !memcmp(a->vl, b->vl, sizeof(a->vl)) &&
+	       !memcmp(a->place, b->place, sizeof(a->place)) &&
 	       a->stale == b->stale && a->stale_proved == b->stale_proved &&
 	       a->nswitches == b->nswitches && a->nmaps == b->nmaps &&
 	       !memcmp(a->slot, b->slot, sizeof(a->slot)) &&
@@ -88,7 +91,7 @@ plan_sls_host_map(const struct plan_sls *s, unsigned vls)
 		m.vl[sl] = SLS_DROP;
 		if (slot == SLS_FREE && s->classes > 1)
 			continue;
-		vl = slot == SLS_FREE ? 0 : slot / s->classes * s->lanes;
+		vl = s->vl[slot == SLS_FREE ? 0 : slot / s->classes];
 		m.vl[sl] = (uint8_t)(vl < vls ? vl : vls ? vls - 1 : 0);
 	}
 	return m;
@@ -99,7 +102,7 @@ plan_sls_host_map(const struct plan_sls *s, unsigned vls)
 static uint8_t
 engine_class(const struct view *v, uint32_t src_sw, uint32_t dst_sw)
 {
-	uint8_t class = v->engine->path_class ?
+	uint8_t class = v->engine && v->engine->path_class ?
 		v->engine->path_class(v->engine, src_sw, dst_sw) : 0;
 
 	return class < v->sls->classes ? class : 0;
@@ -155,7 +158,7 @@ plan_sls_lanes(struct plan_sls *s, struct plan_lanes *engine, struct plan_lids *
 
 	*v = (struct view){ plan_sls_ref(s), plan_lanes_ref(engine), plan_lids_ref(lids) };
 	*l = (struct plan_lanes){
-		.refs = 1, .classes = SLS_LEN, .lanes = (uint8_t)(s->levels * s->lanes),
+		.refs = 1, .classes = SLS_LEN, .lanes = s->vls,
 		.path_classes = view_classes, .by_switch = true, .path_class = view_class,
 		.lane = view_lane,
 		.free = view_free, .state = v,

@@ -27,7 +27,12 @@ struct plan_sls {
 	uint32_t refs;		/* atomic */
 	uint8_t levels;		/* of service, Q >= 1 */
 	uint8_t classes;	/* path classes C >= 1; Q x C <= 16 */
-	uint8_t lanes;		/* lanes V >= 1 of each level: VL = level x V + the engine's lane */
+	uint8_t lanes;		/* lanes V >= 1 of each level: VL = vl[level] + the engine's lane */
+	uint8_t vls;		/* lanes that links between switches must run: the highest VL + 1 */
+	uint8_t vl[SLS_LEN];	/* by level: its first lane; levels may share lanes */
+	uint8_t asked;		/* levels that are configured, more than `levels` if some share */
+	uint8_t place[SLS_LEN];	/* by configured level: which of `levels` it is */
+	char merged[160];	/* sentence: what levels share that would have their own; "" */
 	uint8_t sl[SLS_LEN];	/* by level x C + class: its SL */
 	uint8_t slot[SLS_LEN];	/* by SL: level x C + class, or SLS_FREE */
 	uint16_t stale;		/* bit n: SL n was given out earlier, by other rules */
@@ -69,7 +74,7 @@ plan_sls_host_map(const struct plan_sls *s, unsigned vls);
 /*
  * Classes and lanes as these tables make them: path_class() tells the SL of level 0, path_classes()
  * those of all levels and the stale ones, lane() the VL. A reference to all three is held; `engine`
- * is who tells the class of a pair.
+ * is who tells the class of a pair, NULL if it has one class and lane.
  */
 struct plan_lanes *
 plan_sls_lanes(struct plan_sls *s, struct plan_lanes *engine, struct plan_lids *lids);

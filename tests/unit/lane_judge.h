@@ -7,7 +7,7 @@
 
 /*
  * What devices hold, judged by nothing but what they hold: forwarding tables and tables from
- * service levels to lanes of the simulated switches are walked for every pair of end ports, on the
+ * service levels to lanes of the simulated switches are walked for every pair of end ports, on each
  * service level that the published plan tells, and so are multicast tables for packets from every
  * host on SL 0; what all of them wait for is searched for a cycle.
  * cmocka.h and core_bed.h must be included before.
@@ -136,9 +136,9 @@ judge_node(const struct lane_graph *g, const struct fabric *f, uint32_t port)
 	return n;
 }
 
-/* From all end ports of the plan to all others. */
+/* From all end ports of the plan to all others, on one level of service. */
 static inline void
-judge_pairs(struct lane_graph *g, const struct bed_sm *sm, struct judged *j)
+judge_pairs(struct lane_graph *g, const struct bed_sm *sm, unsigned level, struct judged *j)
 {
 	const struct plan *p = sm->s->plan;
 
@@ -161,7 +161,7 @@ judge_pairs(struct lane_graph *g, const struct bed_sm *sm, struct judged *j)
 				j->lost++;
 			else
 				j->lost += !judge_walk(g, j, at, in, (uint16_t)to,
-						       plan_path_sl(p, a, b), dest);
+						       plan_level_sl(p, a, b, level), dest);
 		}
 	}
 }
@@ -221,7 +221,8 @@ judge_lanes(const struct bed_sm *sm)
 		g.len += net->nodes[n].nports + 1u;
 	}
 	g.waits = mem_array((size_t)g.len * g.len * JUDGE_LANES + 8, JUDGE_LANES);
-	judge_pairs(&g, sm, &j);
+	for (unsigned level = 0; level < (sm->s->plan->sls ? sm->s->plan->sls->asked : 1u); level++)
+		judge_pairs(&g, sm, level, &j);
 	judge_multicast(&g, &j);
 	j.cycles = judge_cycle(&g);
 	mem_free(g.first);

@@ -1,3 +1,12 @@
 unit_tests += test_compose
 test_compose_libs := qos routing fabric sim text wire base
 test_compose_extra := -lcmocka
+
+
+unit_tests += test_arbitrate
+test_arbitrate_libs := qos conf fabric text wire base
+test_arbitrate_extra := -lcmocka
+
+unit_tests += test_core_qos
+test_core_qos_libs := $(core_bed_libs)
+test_core_qos_extra := -lcmocka

@@ -236,6 +236,101 @@ test_refused(void **state)
 	ring_close(&r);
 }
 
+/* Given service levels and lanes, and the rest around them. */
+static void
+test_given(void **state)
+{
+	static const struct compose_level level[] = {
+		{ "bulk", SLS_FREE, SLS_FREE }, { "latency", 0, 4 }, { "storage", 15, SLS_FREE },
+		{ "also", 3, 4 },
+	};
+	/* By level: SLs of class 0 and 1, first lane. */
+	static const uint8_t want[][3] = {
+		{ 1, 14, 0 }, { 0, 13, 4 }, { 15, 12, 2 }, { 3, 11, 4 },
+	};
+	struct plan_sls *s = NULL;
+	struct plan_check report;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 4);			/* 8 lanes */
+	r.in.level = level;
+	r.in.levels = 4;
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	assert_int_equal(prove(&r, s, &report), 0);
+	for (unsigned q = 0; q < 4; q++) {
+		assert_int_equal(s->sl[2 * q], want[q][0]);
+		assert_int_equal(s->sl[2 * q + 1], want[q][1]);
+		assert_int_equal(s->vl[q], want[q][2]);
+		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[want[q][0]], want[q][2]);
+		assert_int_equal(plan_sls_map(s, 1, 3, 1)->vl[want[q][1]], want[q][2] + 1);
+	}
+	assert_int_equal(s->vls, 6);
+	assert_string_equal(s->merged, "");
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
+static void
+test_given_wrong(void **state)
+{
+	static const struct compose_level overlap[] = {
+		{ "a", SLS_FREE, 1 }, { "b", SLS_FREE, 2 },
+	};
+	static const struct compose_level none[] = { { "a", 3, SLS_FREE } };
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 4);
+	r.in.level = overlap;
+	r.in.levels = 2;
+	refused(&r, "those of level a from 1 on and those of level b from 2 on overlap");
+	r.in.level = none;
+	r.in.levels = 1;
+	refused(&r, "no level of service has service level 0");
+	ring_close(&r);
+}
+
+/* Too little for all: the last ones share, if they may. */
+static void
+test_merged(void **state)
+{
+	struct compose_level level[9];
+	struct plan_sls *s = NULL;
+	struct plan_check report;
+	struct ring r;
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++) {
+		static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
+
+		level[i] = (struct compose_level){ names[i], SLS_FREE, SLS_FREE };
+	}
+	ring_open(&r, 3);			/* 4 lanes */
+	r.in.level = level;
+	r.in.levels = 3;
+	refused(&r, "up to those of level c (qos.merge lets levels share): the link at A, port 1, "
+		"runs 4");
+	r.in.merge = true;
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	assert_int_equal(prove(&r, s, &report), 0);
+	assert_int_equal(s->vls, 4);
+	assert_int_equal(s->vl[2], 2);
+	assert_int_equal(s->sl[4], 2);
+	assert_string_equal(s->merged, "level c shares the lanes of b");
+	plan_sls_unref(s);
+	r.in.levels = 9;
+	if (compose(&r.in, &s, &r.e))
+		fail_msg("%s", r.e.text);
+	assert_int_equal(s->levels, 8);
+	assert_int_equal(s->place[8], 7);
+	assert_int_equal(strncmp(s->merged, "level i has the service level of h", 34), 0);
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
 /* One class and one lane: any SL will do, and nothing need be written. */
 static void
 test_plain(void **state)
@@ -263,6 +358,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring), cmocka_unit_test(test_stale),
 		cmocka_unit_test(test_levels), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_given_wrong),
+		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_plain),
 	};
 

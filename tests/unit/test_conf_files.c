@@ -107,10 +107,11 @@ static void
 test_unbuilt(void **state)
 {
 	static const char *const texts[][2] = {
-		{ "qos: {levels: [{name: a}]}\n",
-		  "qos: this version programs no QoS: all traffic has one service level" },
+		{ "qos: {levels: [{name: a}], rules: [{level: a}]}\n",
+		  "qos.rules: this version programs levels and arbitration, but tells no paths by "
+		  "rules" },
 		{ "qos: {congestion: {enabled: yes}}\n",
-		  "qos: this version programs no QoS: all traffic has one service level" },
+		  "qos.congestion: this version does not manage congestion control" },
 	};
 	char file[] = "/tmp/test-conf-XXXXXX", want[160];
 	int fd = mkstemp(file);

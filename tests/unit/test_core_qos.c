@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Levels of service in a subnet: what switches and hosts hold of lanes and arbitration, judged by
+ * what they hold, on every level; and how little is written again.
+ */
+#include "sm/core/subnet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+#include "sm/base/mem.h"
+#include "tests/unit/core_bed.h"
+#include "tests/unit/core_tap.h"
+#include "tests/unit/lane_judge.h"
+
+#define BOUND SEC(60)
+#define LEVELS "qos: {high_limit: 7, levels: [{name: bulk}, " \
+	"{name: latency, priority: high, weight: 64}"
+
+struct rig {
+	struct bed_sm *sm;	/* the manager */
+	struct tap *tap;	/* what it sends */
+	struct config *conf;	/* of levels */
+};
+
+static struct config *
+parse(const char *text)
+{
+	struct error e;
+	struct config *c = config_parse(text, strlen(text), NULL, &e);
+
+	if (!c)
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static void
+start(struct rig *r)
+{
+	bed_start(r->sm);
+	subnet_set_policy(r->sm->s, r->conf);
+	assert_int_equal(bed_run(r->sm, BOUND), 1);
+	assert_true(bed_quiet(r->sm, BOUND));
+	bed_check(r->sm);
+}
+
+static void
+up(struct rig *r, const char *fabric, const char **engines, const char *text)
+{
+	struct bed *b = bed_new(fabric, 1);
+
+	r->sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	r->tap = tap_new(r->sm);
+	r->conf = parse(text);
+	r->sm->conf.sweep_interval = 0;
+	r->sm->conf.routing.engines = engines;
+	start(r);
+}
+
+static void
+down(struct rig *r)
+{
+	bed_free(r->sm->bed);
+	tap_free(r->tap);
+	config_free(r->conf);
+}
+
+static void
+check_lanes(const struct rig *r, unsigned lanes)
+{
+	struct judged j = judge_lanes(r->sm);
+
+	assert_int_equal(j.lost, 0);
+	assert_int_equal(j.cycles, 0);
+	assert_int_equal(j.lanes, lanes);
+	assert_int_equal(r->sm->s->plan->check.credit_loops, 0);
+}
+
+static void
+check_block(const struct rig *r, uint32_t node, unsigned port, unsigned block, const char *want)
+{
+	struct vlarb_entry e[32];
+	char text[400] = "";
+	size_t at = 0;
+
+	model_vlarb(r->sm->bed->m, node, port, block, e);
+	for (unsigned i = 0; i < 32; i++)
+		if (e[i].weight)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u:%u",
+					       at ? " " : "", e[i].vl, e[i].weight);
+	assert_string_equal(text, want);
+}
+
+/* High and low table of a port of a switch to a switch, to a host, and of a host. */
+static void
+check_arbitration(const struct rig *r, const char *inner[2], const char *edge[2])
+{
+	const struct ibnet *net = r->sm->bed->net;
+	unsigned seen = 0;
+
+	for (uint32_t n = 0; n < net->nnodes; n++)
+		for (unsigned i = 1; i <= net->nodes[n].nports; i++) {
+			uint32_t peer = net->nodes[n].ports[i].peer;
+			const char **want = inner;
+
+			if (peer == IBNET_NONE)
+				continue;
+			if (net->nodes[n].type != IBNET_SWITCH ||
+			    net->nodes[peer].type != IBNET_SWITCH)
+				want = edge;
+			check_block(r, n, i, 3, want[0]);
+			check_block(r, n, i, 1, want[1]);
+			assert_int_equal(model_portinfo(r->sm->bed->m, n, i)->vl_high_limit, 7);
+			seen++;
+		}
+	assert_true(seen > 4);
+}
+
+static const char *fattree[] = { "fattree", NULL };
+static const char *torus[] = { "torus", NULL };
+static const char *dragonfly[] = { "dragonfly", NULL };
+
+static void
+tree(void **state)
+{
+	const char *all[] = { "1:64", "0:32" };
+	struct rig r;
+
+	(void)state;
+	up(&r, "ft3 4", fattree, LEVELS "]}\n");
+	check_lanes(&r, 2);
+	check_arbitration(&r, all, all);
+	/* A restart finds all as it should be. */
+	bed_stop(r.sm);
+	tap_clear(r.tap);
+	start(&r);
+	check_lanes(&r, 2);
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_VL_ARBITRATION), 0);
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_LINEAR_FDB), 0);
+	down(&r);
+}
+
+/* Another weight is written, and nothing but the tables that have it. */
+static void
+weight(void **state)
+{
+	const char *all[] = { "1:64", "0:9" };
+	struct rig r;
+
+	(void)state;
+	up(&r, "ft2 4 2 3", fattree, LEVELS "]}\n");
+	config_free(r.conf);
+	r.conf = parse("qos: {high_limit: 7, levels: [{name: bulk, weight: 9}, {name: latency, "
+		       "priority: high, weight: 64}]}\n");
+	tap_clear(r.tap);
+	subnet_set_policy(r.sm->s, r.conf);
+	subnet_configure(r.sm->s, &r.sm->conf, NULL, STAGE_PUSH);
+	bed_wait(r.sm->bed, SEC(1));
+	assert_true(bed_quiet(r.sm, BOUND));
+	check_arbitration(&r, all, all);
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_SL_TO_VL), 0);
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_PORT_INFO), 0);
+	assert_true(tap_count(r.tap, MAD_SET, ATTR_VL_ARBITRATION) > 0);
+	down(&r);
+}
+
+/* Four path classes, two levels: eight service levels on twice the four lanes of the engine. */
+static void
+rings(void **state)
+{
+	const char *inner[] = { "4:64 5:64 6:64 7:64", "0:32 1:32 2:32 3:32" };
+	const char *edge[] = { "4:64", "0:32" };
+	struct rig r;
+
+	(void)state;
+	up(&r, "torus 5 5 1", torus, LEVELS "]}\n");
+	check_lanes(&r, 6);
+	check_arbitration(&r, inner, edge);
+	assert_int_equal(r.sm->s->plan->sls->sl[4], 1);
+	down(&r);
+}
+
+static void
+groups(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	up(&r, "dragonfly 4 2 2 9", dragonfly, LEVELS ", {name: bulk2, vl: 0}]}\n");
+	assert_string_equal(r.sm->s->plan->engine_running, "dragonfly");
+	check_lanes(&r, 6);
+	down(&r);
+}
+
+/* Nothing is said: nothing is written, nor asked for. */
+static void
+silent(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	up(&r, "ft2 4 2 3", fattree, "");
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_VL_ARBITRATION), 0);
+	assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_SL_TO_VL), 0);
+	down(&r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tree),
+		cmocka_unit_test(weight),
+		cmocka_unit_test(rings),
+		cmocka_unit_test(groups),
+		cmocka_unit_test(silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
