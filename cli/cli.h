@@ -184,6 +184,10 @@ print_ports(const struct cli *c, const json_t *data);
 void
 print_multicast(const struct cli *c, const json_t *data);
 void
+print_qos(const struct cli *c, const json_t *data);
+void
+print_explain(const struct cli *c, const json_t *data);
+void
 print_services(const struct cli *c, const json_t *data);
 void
 print_subscriptions(const struct cli *c, const json_t *data);

@@ -108,6 +108,13 @@ static const struct cli_option reroute_options[] = {
 	{ 0 },
 };
 
+static const struct cli_option path_options[] = {
+	{ "service-id", "ID", "service_id", CLI_NUMBER, "as programs ask for the path", NULL },
+	{ "pkey", "P_KEY", "pkey", CLI_NUMBER, "of this partition (the default one)", NULL },
+	{ "class", "N", "class", CLI_NUMBER, "of this QoS class", NULL },
+	{ 0 },
+};
+
 static const struct cli_option place_options[] = {
 	FLAG("dry-run", "dry_run", "say what would be done, and change nothing"),
 	{ 0 },
@@ -242,6 +249,13 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading partitions",
 		.print = print_partitions,
 	}, {
+		.name = "show qos",
+		.synopsis = "",
+		.help = "service levels, their lanes, levels and path classes; VL arbitration",
+		.more = "Ports with fewer lanes or smaller tables have them folded.\n",
+		.doing = "reading levels of service",
+		.print = print_qos,
+	}, {
 		.name = "show services",
 		.synopsis = "",
 		.help = "services that programs on hosts have registered",
@@ -294,16 +308,27 @@ const struct cli_command cli_commands[] = {
 		.print = print_topology,
 	}, {
 		.name = "path",
-		.synopsis = "SRC DST",
+		.synopsis = "SRC DST [--service-id ID] [--pkey P_KEY] [--class N]",
 		.help = "every hop from one place to another: node, ports, SL, VL",
 		.more = "SRC and DST are each a NODE, or NODE/NUMBER, a port of a host. NODE is,\n"
 			"in this order: a name, a GUID of a node or port, a LID, a name without\n"
 			"regard to case, the beginning of a name. Where several match they are\n"
 			"listed.\n",
+		.options = path_options,
 		.words = { "source", "destination" },
 		.need = 2,
 		.doing = "asking",
 		.print = print_path,
+	}, {
+		.name = "qos explain",
+		.synopsis = "SRC DST [--service-id ID] [--pkey P_KEY] [--class N]",
+		.help = "level and service level of a path, and which rule says so",
+		.more = "Rules count from 0, in the order of the configuration.\n",
+		.options = path_options,
+		.words = { "source", "destination" },
+		.need = 2,
+		.doing = "asking",
+		.print = print_explain,
 	}, {
 		.name = "check",
 		.synopsis = "[--dump DIR] [--no-quality]",

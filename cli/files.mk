@@ -10,6 +10,7 @@ cli_src := \
 	cli/print_clients.c \
 	cli/print_lists.c \
 	cli/print_partitions.c \
+	cli/print_qos.c \
 	cli/print_tables.c \
 	cli/rows.c \
 	cli/run.c

@@ -5,6 +5,7 @@
 _weft_options_of() {
 	case $1 in
 	wait) echo --timeout ;;
+	path | "qos explain") echo --service-id --pkey --class ;;
 	"show nodes") echo --type --silent --all ;;
 	"show switches") echo --silent --all ;;
 	"show ports" | "show links") echo --type --down --slow --all ;;
@@ -70,7 +71,7 @@ _weft() {
 			skip=yes
 		elif [[ $word != -* ]] && [ -z "$command" ]; then
 			command=$word
-		elif [[ $word != -* ]] && [[ $command =~ ^(show|partition|partition\ member)$ ]]; then
+		elif [[ $word != -* ]] && [[ $command =~ ^(show|qos|partition|partition\ member)$ ]]; then
 			command="$command $word"
 		fi
 	done
@@ -88,16 +89,18 @@ _weft() {
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path check route reroute fail drain undrain partition reload"
+		words="wait status show path qos check route reroute fail drain undrain partition reload"
 	elif [ "$command" = route ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
+	elif [ "$command" = qos ]; then
+		words="explain"
 	elif [ "$command" = partition ]; then
 		words="add remove set member apply check"
 	elif [ "$command" = "partition member" ]; then
 		words="add remove"
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions services subscriptions routes engines events topology"
+		words="nodes switches ports links multicast partitions qos services subscriptions routes engines events topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

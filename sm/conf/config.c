@@ -322,19 +322,28 @@ warn_if_readable(const struct config *c)
 	}
 }
 
+static bool
+has_sl(const struct config_qos *q, unsigned sl)
+{
+	for (unsigned i = 0; i < q->nlevels; i++)
+		if (q->levels[i].sl == sl)
+			return true;
+	return false;
+}
+
 /* What can be said, but this version does not act on. To pass over a partition in silence would
  * mislead. */
 static int
 refuse_unbuilt(const struct config *c, struct error *e)
 {
-	if (c->qos.nrules)
-		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.rules: this version programs "
-				 "levels and arbitration, but tells no paths by rules", c->file);
-	for (unsigned i = 0; i < c->partitions.len; i++)
-		if (c->partitions.list[i].level)
-			return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions[%s].level: this "
-					 "version tells no paths by levels", c->file,
-					 c->partitions.list[i].name);
+	for (unsigned i = 0; i < c->partitions.len; i++) {
+		const struct config_partition *p = &c->partitions.list[i];
+
+		if (p->sl && p->sl != CONFIG_SL_FREE && !has_sl(&c->qos, p->sl))
+			return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions[%s].sl: no level of "
+					 "qos.levels is given service level %u", c->file, p->name,
+					 p->sl);
+	}
 	if (c->qos.congestion.enabled)
 		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.congestion: this version does "
 				 "not manage congestion control", c->file);

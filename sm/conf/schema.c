@@ -223,7 +223,7 @@ const struct option schema_root[] = {
 		.name = "qos.rules", .type = OPTION_LIST, .max = 10000,
 		.initial = "[]", .fields = schema_rule,
 		.size = sizeof(struct config_rule), .entry = "a rule",
-		.stage = STAGE_LIVE, .offset = IN_CONFIG(qos.rules),
+		.stage = STAGE_ROUTING, .offset = IN_CONFIG(qos.rules),
 		.count = IN_CONFIG(qos.nrules),
 		.help = "Which traffic is of which level. All that an entry says must hold; the "
 			"first that does counts.",

@@ -57,16 +57,16 @@ const struct option schema_level[] = {
 	}, {
 		.name = "rate", .type = OPTION_RATE, .initial = "any", .words = schema_rates,
 		.word = "any",
-		.stage = STAGE_LIVE, .offset = IN_LEVEL(rate),
+		.stage = STAGE_ROUTING, .offset = IN_LEVEL(rate),
 		.help = "Highest rate that path records of this level tell.",
 	}, {
 		.name = "mtu", .type = OPTION_MTU, .initial = "any", .word = "any",
-		.stage = STAGE_LIVE, .offset = IN_LEVEL(mtu),
+		.stage = STAGE_ROUTING, .offset = IN_LEVEL(mtu),
 		.help = "Largest MTU that they tell.",
 	}, {
 		.name = "packet_life", .type = OPTION_NUMBER, .min = 1, .max = 63,
 		.initial = "auto", .word = "auto",
-		.stage = STAGE_LIVE, .offset = IN_LEVEL(packet_life),
+		.stage = STAGE_ROUTING, .offset = IN_LEVEL(packet_life),
 		.help = "PacketLifeTime that they tell, 4.096 us times 2 to this power; auto is "
 			"subnet_timeout.",
 	},
@@ -77,47 +77,47 @@ const struct option schema_rule[] = {
 	{
 		.name = "level", .type = OPTION_TEXT, .required = true,
 		.check = schema_check_name, .form = "the name of an entry of qos.levels",
-		.stage = STAGE_LIVE, .offset = IN_RULE(level),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(level),
 		.help = "Level of the traffic that the rule is for.",
 	}, {
 		.name = "application", .type = OPTION_TEXT, .initial = "null",
 		.words = application_words,
 		.form = "any, ipoib, iser, lustre, nvmeof, rds, sdp, srp or null",
-		.stage = STAGE_LIVE, .offset = IN_RULE(application),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(application),
 		.help = "A protocol, known by its service IDs or, ipoib, by its partition. any is "
 			"whichever, as null.",
 	}, {
 		.name = "partition", .type = OPTION_NAMES, .filled = true, .initial = "null",
 		.check = schema_check_partition, .form = "the name of a partition",
-		.stage = STAGE_LIVE, .offset = IN_RULE(partitions),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(partitions),
 		.help = "Paths in one of these partitions.",
 	}, {
 		.name = "pkey", .type = OPTION_PKEY_RANGES, .filled = true, .initial = "null",
-		.stage = STAGE_LIVE, .offset = IN_RULE(pkeys), .count = IN_RULE(npkeys),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(pkeys), .count = IN_RULE(npkeys),
 		.help = "Paths with one of these P_Keys, which need not be those of partitions "
 			"of this file.",
 	}, {
 		.name = "service_id", .type = OPTION_RANGES, .max = UINT64_MAX, .filled = true,
 		.hex = true, .initial = "null",
-		.stage = STAGE_LIVE, .offset = IN_RULE(service_ids),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(service_ids),
 		.count = IN_RULE(nservice_ids),
 		.help = "Paths that are asked for with one of these service IDs.",
 	}, {
 		.name = "class", .type = OPTION_RANGES, .max = 4095, .filled = true,
 		.initial = "null",
-		.stage = STAGE_LIVE, .offset = IN_RULE(classes), .count = IN_RULE(nclasses),
+		.stage = STAGE_ROUTING, .offset = IN_RULE(classes), .count = IN_RULE(nclasses),
 		.help = "Paths that are asked for with one of these QoS classes.",
 	}, {
 		.name = "source", .type = OPTION_PORTS, .filled = true, .rules = true,
-		.initial = "null", .stage = STAGE_LIVE, .offset = IN_RULE(source),
+		.initial = "null", .stage = STAGE_ROUTING, .offset = IN_RULE(source),
 		.help = "Paths from these ports.",
 	}, {
 		.name = "destination", .type = OPTION_PORTS, .filled = true, .rules = true,
-		.initial = "null", .stage = STAGE_LIVE, .offset = IN_RULE(destination),
+		.initial = "null", .stage = STAGE_ROUTING, .offset = IN_RULE(destination),
 		.help = "Paths to these ports.",
 	}, {
 		.name = "either", .type = OPTION_PORTS, .filled = true, .rules = true,
-		.initial = "null", .stage = STAGE_LIVE, .offset = IN_RULE(either),
+		.initial = "null", .stage = STAGE_ROUTING, .offset = IN_RULE(either),
 		.help = "Paths from or to these ports.",
 	},
 	{ .name = NULL },

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "qos/compose.h"
+#include "qos/rules.h"
 #include "routing/check.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
@@ -181,6 +181,18 @@ measure(struct plan_job *j)
 	j->load_after = worst_load(j->plan, j->threads);
 }
 
+/* Of which level of service paths are. */
+static int
+make_rules(struct plan_job *j)
+{
+	struct rules_input in = {
+		.conf = j->conf, .subnet = j->subnet, .fabric = j->plan->fabric,
+		.policy = j->parts ? j->parts->policy : NULL,
+	};
+
+	return !j->conf || j->dry_run ? 0 : rules_compile(&in, &j->plan->levels, &j->why);
+}
+
 static void
 run(void *arg)
 {
@@ -214,6 +226,9 @@ run(void *arg)
 		partition_job_run(j->parts);
 		j->plan->pkeys = plan_pkeys_ref(j->parts->pkeys);
 	}
+	j->error = make_rules(j);
+	if (j->error)
+		return;
 	count_changes(j);
 	mtree_close(j->plan->fabric, &j->trees);
 	j->shifts = j->shadow && lanes_shift(j);
@@ -321,6 +336,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->dry_run = dry_run;
 	j->conf = config_ref(s->parts.conf);
 	qos_levels_of(j->conf, &j->levels);
+	snprintf(j->subnet, sizeof(j->subnet), "%s", s->conf->name);
 	j->max_vls = s->conf->max_op_vls;
 	j->lanes = s->conf->routing.lanes;
 	j->threads = s->env.threads;

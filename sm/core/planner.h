@@ -35,6 +35,7 @@ struct plan_job {
 	struct compose_given given;	/* SLs that hosts have */
 	const struct config *conf;	/* of levels of service; reference held; NULL */
 	struct qos_levels levels;	/* by it */
+	char subnet[32];		/* name of the subnet, for rules */
 	unsigned max_vls;		/* lanes for data that a link may run */
 	unsigned lanes;			/* as in engine_options */
 	unsigned threads;

@@ -657,9 +657,10 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 		s->parts.rebuild = true;
 	if (stage <= STAGE_DISCOVER) {
 		subnet_want_sweep(s, SWEEP_HEAVY);
-	} else if (stage == STAGE_PARTITIONS) {
+	} else if (stage == STAGE_PARTITIONS && !(s->parts.conf && s->parts.conf->qos.nlevels)) {
 		partitions_changed(s);
 	} else if (stage <= STAGE_PUSH) {
+		/* Rules of quality of service, which know partitions by number, go with it. */
 		s->want_route = true;
 		arm(s);
 	} else if (s->plan) {

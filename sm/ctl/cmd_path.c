@@ -3,7 +3,11 @@
 
 #include "sm/ctl/find.h"
 
-/* path SRC DST: a packet's way through the published plan, hop by hop. */
+/*
+ * path SRC DST: a packet's way through the published plan, hop by hop. qos explain SRC DST: of
+ * which level of service it is, and why. Both as a path record would have it, of the default
+ * partition where none is said.
+ */
 static bool
 end_lid(struct ctl_req *r, const char *arg, uint16_t *lid)
 {
@@ -35,17 +39,71 @@ put_hop(struct json *j, const struct fabric *f, const struct plan_hop *hop)
 	jw_end(j);
 }
 
+static struct level_found
+find_level(const struct ctl_req *r, uint16_t src, uint16_t dst)
+{
+	const struct plan_lids *l = r->plan->lids;
+	struct level_query q = {
+		.pkey = (uint16_t)req_number(r, "pkey", PKEY_DEFAULT),
+		.service_id = req_number(r, "service_id", 0),
+		.has_service = json_object_get(r->args, "service_id") != NULL,
+		.class = (uint16_t)req_number(r, "class", 0),
+		.has_class = json_object_get(r->args, "class") != NULL,
+		.src = l->dest[src].port, .dst = l->dest[dst].port,
+	};
+
+	return plan_level(r->plan, &q);
+}
+
+/* "rules[2]", as the configuration counts them. */
+static void
+put_level(struct json *j, const struct plan *p, const struct level_found *found)
+{
+	const char *why = found->why == LEVEL_BY_RULE ? "rule" :
+			  found->why == LEVEL_BY_PARTITION ? "partition" : "first level";
+
+	jw_str(j, "level", p->levels ? p->levels->level[found->level].name : NULL);
+	jw_str(j, "because", p->levels ? why : NULL);
+	if (p->levels && found->why == LEVEL_BY_RULE)
+		jw_uint(j, "rule", found->rule);
+	else
+		jw_null(j, "rule");
+}
+
+static void
+explain(struct ctl_req *r)
+{
+	const struct plan_dest *dest = r->plan->lids->dest;
+	struct level_found level;
+	uint16_t src, dst;
+	struct json *j;
+
+	if (!end_lid(r, "source", &src) || !end_lid(r, "destination", &dst))
+		return;
+	level = find_level(r, src, dst);
+	j = req_begin(r);
+	jw_str(j, "subnet", r->subnet->name);
+	jw_uint(j, "src_lid", src);
+	jw_uint(j, "dst_lid", dst);
+	jw_uint(j, "sl", dest[src].port == dest[dst].port ? 0 :
+		plan_level_sl(r->plan, &dest[src], &dest[dst], level.level));
+	put_level(j, r->plan, &level);
+	req_end(r);
+}
+
 static void
 path(struct ctl_req *r)
 {
 	struct plan_path found = { 0 };
+	struct level_found level;
 	struct error e = { 0 };
 	uint16_t src, dst;
 	struct json *j;
 
 	if (!end_lid(r, "source", &src) || !end_lid(r, "destination", &dst))
 		return;
-	if (plan_path(r->plan, src, dst, &found, &e)) {
+	level = find_level(r, src, dst);
+	if (plan_path_on(r->plan, src, dst, level.level, &found, &e)) {
 		req_error(r, &e);
 		return;
 	}
@@ -54,6 +112,7 @@ path(struct ctl_req *r)
 	jw_uint(j, "src_lid", found.src_lid);
 	jw_uint(j, "dst_lid", found.dst_lid);
 	jw_uint(j, "sl", found.sl);
+	put_level(j, r->plan, &level);
 	jw_array(j, "hops");
 	for (unsigned i = 0; i < found.len; i++)
 		put_hop(j, r->plan->fabric, &found.hops[i]);
@@ -63,10 +122,14 @@ path(struct ctl_req *r)
 static const struct ctl_arg path_args[] = {
 	{ .name = "source", .required = true },
 	{ .name = "destination", .required = true },
+	{ .name = "service_id", .kind = ARG_NUMBER, .max = INT64_MAX },
+	{ .name = "pkey", .kind = ARG_NUMBER, .max = 0xffff },
+	{ .name = "class", .kind = ARG_NUMBER, .max = 4095 },
 	{ 0 },
 };
 
 const struct ctl_command ctl_cmd_path[] = {
 	{ .name = "path", .args = path_args, .scope = SCOPE_PLAN, .run = path },
+	{ .name = "qos explain", .args = path_args, .scope = SCOPE_PLAN, .run = explain },
 	{ 0 },
 };

@@ -8,6 +8,7 @@ ctl_src := \
 	sm/ctl/cmd_partition.c \
 	sm/ctl/cmd_partitions.c \
 	sm/ctl/cmd_path.c \
+	sm/ctl/cmd_qos.c \
 	sm/ctl/cmd_routes.c \
 	sm/ctl/cmd_show.c \
 	sm/ctl/cmd_status.c \

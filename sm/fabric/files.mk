@@ -7,7 +7,8 @@ fabric_src := \
 	sm/fabric/plan.c \
 	sm/fabric/plan_row.c \
 	sm/fabric/plan_text.c \
+	sm/fabric/levels.c \
 	sm/fabric/sls.c
-fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h pkeys.h plan.h plan_row.h plan_text.h \
+fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h levels.h pkeys.h plan.h plan_row.h plan_text.h \
 	sls.h status.h)
 fabric_pkgs :=

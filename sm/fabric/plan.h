@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/fabric/fabric.h"
+#include "sm/fabric/levels.h"
 #include "sm/fabric/pkeys.h"
 #include "sm/fabric/plan_row.h"
 #include "sm/fabric/sls.h"
@@ -113,6 +114,8 @@ struct plan {
 					 * they have it */
 	struct plan_pkeys *pkeys;	/* P_Key tables of ports; NULL: what they have stays, with
 					 * the default key at index 0 */
+	struct plan_levels *levels;	/* which path is of which level of service; NULL: there
+					 * is one */
 	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */

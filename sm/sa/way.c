@@ -15,6 +15,9 @@
  *
  * Both ends must be of the partition that is asked for, or else of any one, and not both limited
  * members of it; and whoever asks must share one with either, unless it showed our SM_Key.
+ *
+ * With levels of service the path is of one of these (levels.h), by partition, ports, and what is
+ * asked of service ID and QoS class: that tells its service level, and what it may carry at most.
  */
 
 /* What a way can carry. */
@@ -291,27 +294,54 @@ choose_partition(const struct sa_ways *w, uint32_t src, uint32_t dst, struct sa_
 	return true;
 }
 
+/* The level of service that the path is of, by what is asked. */
+static unsigned
+level_of(const struct sa_ways *w, uint32_t src, uint32_t dst, const struct sa_path *r)
+{
+	struct level_query q = {
+		.pkey = r->pkey, .service_id = w->want->service_id, .class = w->want->qos_class,
+		.has_service = sa_ways_ask(w, SA_PATH_SERVICE_ID_MSB),
+		.has_class = sa_ways_ask(w, SA_PATH_QOS_CLASS), .src = src, .dst = dst,
+	};
+
+	return w->a->plan->levels ? plan_level(w->a->plan, &q).level : 0;
+}
+
+/* No more than the level's. */
+static void
+limit_to_level(const struct sa_ways *w, unsigned level, struct sa_path *r)
+{
+	const struct level_limits *l = &w->a->plan->levels->level[level];
+
+	if (l->mtu && l->mtu < r->mtu)
+		r->mtu = l->mtu;
+	if (l->rate && sa_rate_mbps(l->rate) < sa_rate_mbps(r->rate))
+		r->rate = l->rate;
+	if (l->life)
+		r->life = l->life;
+}
+
 /* Service level, reversibility, MTU and rate of the way; false if there is none. */
 static bool
-walk(const struct sa_ways *w, bool hosts, struct plan_path *way, struct sa_path *r)
+walk(const struct sa_ways *w, bool hosts, unsigned level, struct plan_path *way, struct sa_path *r)
 {
 	const struct plan *plan = w->a->plan;
 	struct plan_path back;
 	struct carries c;
 
-	if (plan_path(plan, r->slid, r->dlid, way, NULL))
+	if (plan_path_on(plan, r->slid, r->dlid, level, way, NULL))
 		return false;
 	c = carried(w->a, way);
 	r->sl = way->sl;
 	r->mtu = c.mtu;
 	r->rate = c.rate;
 	r->reversible = (w->both_ways && hosts) ||
-		(!plan_path(plan, r->dlid, r->slid, &back, NULL) && back.sl == way->sl);
+		(!plan_path_on(plan, r->dlid, r->slid, level, &back, NULL) && back.sl == way->sl);
 	return true;
 }
 
 static bool
-find_way(const struct sa_ways *w, struct plan_path *way, struct sa_path *r)
+find_way(const struct sa_ways *w, unsigned level, struct plan_path *way, struct sa_path *r)
 {
 	const struct sa_ask *a = w->a;
 	const struct plan_dest *src = &a->plan->lids->dest[r->slid];
@@ -322,9 +352,9 @@ find_way(const struct sa_ways *w, struct plan_path *way, struct sa_path *r)
 	struct carries c;
 
 	if (way || !w->no_walk || !hosts)
-		return walk(w, hosts, way ? way : &unused, r);
+		return walk(w, hosts, level, way ? way : &unused, r);
 	c = carried_evenly(a, src, dst);
-	r->sl = src->port == dst->port ? 0 : plan_path_sl(a->plan, src, dst);
+	r->sl = src->port == dst->port ? 0 : plan_level_sl(a->plan, src, dst, level);
 	r->mtu = c.mtu;
 	r->rate = c.rate;
 	r->reversible = true;
@@ -343,10 +373,14 @@ sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *
 {
 	const struct plan *plan = w->a->plan;
 	uint32_t src = plan->lids->dest[slid].port, dst = plan->lids->dest[dlid].port;
+	unsigned level;
 
 	*r = (struct sa_path){ .sgid = gid_of(w, src), .dgid = gid_of(w, dst),
 			       .slid = slid, .dlid = dlid };
-	if (!choose_partition(w, src, dst, r) || !find_way(w, way, r) ||
+	if (!choose_partition(w, src, dst, r))
+		return false;
+	level = level_of(w, src, dst, r);
+	if (!find_way(w, level, way, r) ||
 	    (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != r->sl))
 		return false;
 	if (sa_ways_ask(w, SA_PATH_REVERSIBLE) && w->want->reversible && !r->reversible)
@@ -354,6 +388,8 @@ sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *
 	if (!r->rate)
 		r->rate = SA_RATE_MIN;
 	r->life = src == dst ? 0 : w->life;
+	if (plan->levels && src != dst)
+		limit_to_level(w, level, r);
 	echo(w, r);
 	return sa_ways_choose(w, r);
 }

@@ -10,3 +10,7 @@ test_arbitrate_extra := -lcmocka
 unit_tests += test_core_qos
 test_core_qos_libs := $(core_bed_libs)
 test_core_qos_extra := -lcmocka
+
+unit_tests += test_sa_level
+test_sa_level_libs := $(core_bed_libs)
+test_sa_level_extra := -lcmocka

@@ -107,9 +107,8 @@ static void
 test_unbuilt(void **state)
 {
 	static const char *const texts[][2] = {
-		{ "qos: {levels: [{name: a}], rules: [{level: a}]}\n",
-		  "qos.rules: this version programs levels and arbitration, but tells no paths by "
-		  "rules" },
+		{ "partitions: [{name: a, sl: 3}]\nqos: {levels: [{name: a, sl: 2}]}\n",
+		  "partitions[a].sl: no level of qos.levels is given service level 3" },
 		{ "qos: {congestion: {enabled: yes}}\n",
 		  "qos.congestion: this version does not manage congestion control" },
 	};
