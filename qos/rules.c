@@ -233,7 +233,8 @@ make_partitions(struct maker *m)
 			continue;
 		has_default |= pkey == PKEY_DEFAULT;
 		l->partitions[l->npartitions++] = (struct level_partition){
-			pkey, p->nipoib > 0 || pkey == PKEY_DEFAULT, own_level(&m->in->conf->qos, p),
+			.pkey = pkey, .ipoib = p->nipoib > 0 || pkey == PKEY_DEFAULT,
+			.level = own_level(&m->in->conf->qos, p),
 		};
 	}
 	/* It is there, with the group of all, whatever is said. */

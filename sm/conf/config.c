@@ -340,9 +340,9 @@ refuse_unbuilt(const struct config *c, struct error *e)
 		const struct config_partition *p = &c->partitions.list[i];
 
 		if (p->sl && p->sl != CONFIG_SL_FREE && !has_sl(&c->qos, p->sl))
-			return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions[%s].sl: no level of "
-					 "qos.levels is given service level %u", c->file, p->name,
-					 p->sl);
+			return error_set(e, ERR_UNSUPPORTED, "%s:1:1: partitions[%s].sl: no level "
+					 "of qos.levels is given service level %u", c->file,
+					 p->name, p->sl);
 	}
 	if (c->qos.congestion.enabled)
 		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.congestion: this version does "

@@ -186,13 +186,6 @@ struct push {
 	char first_failure[300];	/* one sentence */
 };
 
-/* By what all devices hold the VL arbitration tables that they should; see push_vlarb.c. */
-struct arbitrated {
-	struct plan_sls *sls;		/* reference held; NULL: they may not */
-	const struct config *conf;	/* reference held */
-	uint64_t changed;		/* tables.vlarb_changed then */
-};
-
 /* A job for the worker; see planner.c. */
 struct plan_job;
 
@@ -555,9 +548,8 @@ void
 office_remember(struct subnet *s);
 /* A plan was published, made with what hosts had been told of service levels before: what they are
  * told from now on is remembered. */
-/* push_vlarb.c: what is known to be held is let go of. */
 void
-push_arbitration_forget(struct subnet *s);
+push_arbitration_forget(struct subnet *s);	/* push_vlarb.c */
 void
 office_gave(struct subnet *s, const struct compose_given *before);
 /* Somebody else leads. */

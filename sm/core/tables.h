@@ -19,6 +19,8 @@
 #define TABLES_VLARB_BLOCKS 4u	/* 1 and 2 low priority, 3 and 4 high, of 32 entries */
 #define TABLES_SLS 16u
 
+struct config;
+struct plan_sls;
 struct topo;
 struct device;
 struct live_port;
@@ -38,6 +40,13 @@ struct port_tables {
 	uint32_t vlarb[TABLES_VLARB_BLOCKS];	/* block 1 first */
 	uint32_t sl2vl;		/* out of this port, from any; sl2vl_in goes before it */
 	uint32_t *sl2vl_in;	/* by input port, where they differ or some are not known */
+};
+
+/* By what all devices hold the VL arbitration tables that they should; see push_vlarb.c. */
+struct arbitrated {
+	struct plan_sls *sls;		/* reference held; NULL: they may not */
+	const struct config *conf;	/* reference held */
+	uint64_t changed;		/* tables.vlarb_changed then */
 };
 
 enum tables_state {

@@ -73,7 +73,7 @@ struct level_limits {
 struct plan_levels {
 	uint32_t refs;			/* atomic */
 	struct region *region;		/* holds all, this too */
-	const struct config *conf;	/* what it is of, for weights and arbitration; a reference */
+	const struct config *conf;	/* for weights and arbitration; a reference */
 	void (*drop)(const struct config *);	/* that is given back by */
 	uint32_t nports;		/* of the snapshot */
 	unsigned len;			/* levels, 1..16 */

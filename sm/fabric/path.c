@@ -110,6 +110,13 @@ plan_path_sl(const struct plan *p, const struct plan_dest *a, const struct plan_
 	return p->lanes->path_class(p->lanes, a->sw, b->sw);
 }
 
+/* A host's own, by its level of service. */
+static uint8_t
+first_lane(const struct plan *p, const struct fabric_port *from, uint8_t sl)
+{
+	return p->sls ? plan_sls_host_map(p->sls, vls_of_code(from->op_vls)).vl[sl] : 0;
+}
+
 uint8_t
 plan_level_sl(const struct plan *p, const struct plan_dest *a, const struct plan_dest *b,
 	      unsigned level)
@@ -156,7 +163,7 @@ plan_path_on(const struct plan *p, uint16_t src_lid, uint16_t dst_lid, unsigned 
 	w.class = path->sl = plan_level_sl(p, src, dst, level);
 	if (f->nodes[from->node].sw != FABRIC_NONE)
 		return walk_on(&w, src->port, e);
-	add_hop(path, from->node, 0, from->number, 0);
+	add_hop(path, from->node, 0, from->number, first_lane(p, from, path->sl));
 	if (from->peer == FABRIC_NONE)
 		return no_path(&w, e, from->node, "its port has no link");
 	return walk_on(&w, from->peer, e);
