@@ -1,2 +1,2 @@
 fuzz_targets += fuzz_ctl
-fuzz_ctl_libs := ctl routing partitions fabric conf text wire base
+fuzz_ctl_libs := ctl qos routing partitions fabric conf text wire base

@@ -1,5 +1,5 @@
 unit_tests += test_ctl test_ctl_commands test_cli
-test_ctl_libs := ctl routing partitions fabric conf text wire base
+test_ctl_libs := ctl qos routing partitions fabric conf text wire base
 test_ctl_extra := -lcmocka
 test_ctl_commands_libs := $(test_ctl_libs)
 test_ctl_commands_extra := -lcmocka

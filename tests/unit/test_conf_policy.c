@@ -488,8 +488,8 @@ test_diff(void **state)
 	expect_diff(L, "qos: {levels: [{name: a, weight: 9}]}\n", STAGE_PUSH,
 		    "qos.levels[a] {weight: 32} -> {weight: 9} (push)\n");
 	expect_diff(R "class: 1}, {level: a, class: 3}]\n",
-		    R "class: 1}, {level: a, class: 2}, {level: a, class: 3}]\n", STAGE_LIVE,
-		    "qos.rules[1] absent -> {level: a, class: [2]} (live)\n");
+		    R "class: 1}, {level: a, class: 2}, {level: a, class: 3}]\n", STAGE_ROUTING,
+		    "qos.rules[1] absent -> {level: a, class: [2]} (routing)\n");
 	expect_diff("", "qos: {high_limit: 1}\n", STAGE_PUSH, "qos.high_limit 255 -> 1 (push)\n");
 	expect_diff("", "qos: {arbitration: [{ports: hosts}]}\n", STAGE_PUSH,
 		    "qos.arbitration[hosts] absent -> {ports: hosts, high_limit: 255} "
