@@ -112,6 +112,8 @@ int
 run_route(struct cli *c);
 int
 run_check(struct cli *c);
+int
+run_import(struct cli *c);
 
 /* print.c: one line, whatever would upset a terminal replaced. */
 void

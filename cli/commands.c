@@ -98,6 +98,10 @@ static const struct cli_option route_options[] = {
 	{ 0 },
 };
 
+static const struct cli_option import_options[] = {
+	{ 0 },
+};
+
 static const struct cli_option reroute_options[] = {
 	{ "engine", "NAME", "engine", CLI_STRING, "by this engine instead of the configured ones",
 	  NULL },
@@ -354,6 +358,16 @@ const struct cli_command cli_commands[] = {
 		.print = print_route,
 		.run = run_route,
 		.verdict = route_verdict,
+	}, {
+		.name = "import opensm",
+		.synopsis = "DIR",
+		.help = "print a configuration that does what the files of an OpenSM say",
+		.more = "DIR is /etc/opensm or a copy of it: opensm.conf, partitions.conf and the\n"
+			"files that these name. Comments at the top say what is not as it was.\n",
+		.options = import_options,
+		.words = { "path" },
+		.need = 1,
+		.run = run_import,
 	}, {
 		.name = "reroute",
 		.synopsis = "[--engine NAME] [--full] [--forget-lost] [--forget-levels] "

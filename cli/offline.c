@@ -151,8 +151,19 @@ show_answer(const struct cli *c, const struct call *call, int status)
 	return status;
 }
 
+/* The answer as it is: it is meant for a file. */
 static int
-run_offline(struct cli *c, const char *key)
+pass_answer(const struct call *call, int status)
+{
+	if (fwrite(call->out.data, 1, call->out.len, stdout) == call->out.len &&
+	    fflush(stdout) == 0)
+		return status;
+	emit(stderr, "weft: the answer cannot be written: %s\n", strerror(errno));
+	return CLI_REFUSED;
+}
+
+static int
+run_offline(struct cli *c, const char *key, bool text)
 {
 	char program[PATH_MAX];
 	struct call call = { 0 };
@@ -164,7 +175,8 @@ run_offline(struct cli *c, const char *key)
 		return CLI_REFUSED;
 	}
 	make_call(&call, c, program, key);
-	status = show_answer(c, &call, run_program(&call));
+	status = run_program(&call);
+	status = text ? pass_answer(&call, status) : show_answer(c, &call, status);
 	for (unsigned i = 0; i < call.argc; i++)
 		mem_free(call.argv[i]);
 	buf_free(&call.out);
@@ -174,7 +186,17 @@ run_offline(struct cli *c, const char *key)
 int
 run_route(struct cli *c)
 {
-	return run_offline(c, "path");
+	return run_offline(c, "path", false);
+}
+
+int
+run_import(struct cli *c)
+{
+	if (c->json) {
+		emit(stderr, "weft: a configuration is YAML; -o json is for other commands\n");
+		return CLI_USAGE;
+	}
+	return run_offline(c, "path", true);
 }
 
 /* Options that mean something only with --dump are no harm to the daemon, but a mistake. */
@@ -182,7 +204,7 @@ int
 run_check(struct cli *c)
 {
 	if (json_object_get(c->args, "dump"))
-		return run_offline(c, "dump");
+		return run_offline(c, "dump", false);
 	for (const struct cli_option *o = c->command->options; o->name; o++) {
 		if (strcmp(o->name, "no-quality") == 0 || !json_object_get(c->args, o->key))
 			continue;

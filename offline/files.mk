@@ -3,6 +3,13 @@ offline_src := \
 	offline/answer.c \
 	offline/check.c \
 	offline/dump.c \
+	offline/import.c \
+	offline/import_conf.c \
+	offline/import_guids.c \
+	offline/import_members.c \
+	offline/import_options.c \
+	offline/import_partitions.c \
+	offline/import_text.c \
 	offline/lanes.c \
 	offline/lids.c \
 	offline/route.c \

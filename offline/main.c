@@ -11,8 +11,8 @@
 #include "sm/conf/config.h"
 
 /*
- * The `weft-offline` program. People call `weft route FILE` and `weft check --dump DIR`; what they
- * wrote comes here as it is, and is checked here.
+ * The `weft-offline` program. People call `weft route FILE`, `weft check --dump DIR` and
+ * `weft import opensm DIR`; what they wrote comes here as it is, and is checked here.
  */
 static int
 usage(void)
@@ -25,7 +25,9 @@ usage(void)
 			"[--no-quality]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
 			"[--no-quality]\n"
-			"People use weft route FILE and weft check --dump DIR instead.\n");
+			"       weft-offline \"import opensm\" DIR\n"
+			"People use weft route FILE, weft check --dump DIR and weft import opensm "
+			"DIR instead.\n");
 	return OFFLINE_USAGE;
 }
 
@@ -168,6 +170,8 @@ main(int argc, char **argv)
 			status = offline_route(&o);
 		else if (strcmp(argv[optind], "check") == 0)
 			status = offline_check(&o);
+		else if (strcmp(argv[optind], "import opensm") == 0)
+			status = offline_import(&o);
 		else
 			status = usage();
 	}

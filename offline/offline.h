@@ -48,6 +48,9 @@ int
 offline_route(const struct offline *o);
 int
 offline_check(const struct offline *o);
+/* The folder of an OpenSM as a configuration, on standard output. */
+int
+offline_import(const struct offline *o);
 
 /* Nodes get the names that the file o->names has for them; *names, which they borrow from, is NULL
  * without such a file. */

@@ -428,7 +428,9 @@ make_enforced(struct compiler *c, uint32_t port, uint16_t *keys)
 	const struct fabric_port *p = &c->f->ports[port];
 	uint32_t room = c->f->nodes[p->node].enforce_cap, table = c->out->table[p->peer], len;
 	uint8_t bits = c->enforce[p->peer] ? c->enforce[p->peer] : c->default_enforce[p->peer];
-	bool only_default = c->first[p->peer + 1] - c->first[p->peer] <= 1;
+	const struct grant *first = &c->sorted[c->first[p->peer]];
+	bool only_default = c->first[p->peer + 1] == c->first[p->peer] ||
+		(first->key & PKEY_NUMBER) == PKEY_DEFAULT;	/* which comes last */
 
 	if (!only_default)
 		bits = c->enforce[p->peer];

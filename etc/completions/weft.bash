@@ -71,7 +71,7 @@ _weft() {
 			skip=yes
 		elif [[ $word != -* ]] && [ -z "$command" ]; then
 			command=$word
-		elif [[ $word != -* ]] && [[ $command =~ ^(show|qos|partition|partition\ member)$ ]]; then
+		elif [[ $word != -* ]] && [[ $command =~ ^(show|import|qos|partition|partition\ member)$ ]]; then
 			command="$command $word"
 		fi
 	done
@@ -89,7 +89,7 @@ _weft() {
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path qos check route reroute fail drain undrain partition reload"
+		words="wait status show path qos check route import reroute fail drain undrain partition reload"
 	elif [ "$command" = route ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
@@ -99,6 +99,11 @@ _weft() {
 		words="add remove set member apply check"
 	elif [ "$command" = "partition member" ]; then
 		words="add remove"
+	elif [ "$command" = "import opensm" ]; then
+		mapfile -t COMPREPLY < <(compgen -d -- "$current")
+		return
+	elif [ "$command" = import ]; then
+		words=opensm
 	elif [ "$command" = show ]; then
 		words="nodes switches ports links multicast partitions qos services subscriptions routes engines events topology"
 	fi

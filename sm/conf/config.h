@@ -148,6 +148,9 @@ config_keep(struct config *fresh, const struct config *old);
  * congestion control are written as they are: mind who sees it. */
 void
 config_print(const struct config *c, struct buf *out);
+/* The same without what has its initial value, for people: long lists have several lines. */
+void
+config_print_changed(const struct config *c, struct buf *out);
 /* The reference: every option with type, range, default, help, stage, as mdoc list items. */
 void
 config_manual(FILE *out);

@@ -121,6 +121,9 @@ option_text(const struct option *o, const void *base, struct buf *out);
 /* An entry as a map in one line, without the rows that have their initial value. */
 void
 option_entry_text(const struct option *o, const void *entry, struct buf *out);
+/* The value is what it is if nothing is said; never of rows that must be set. */
+bool
+option_is_initial(const struct option *o, const void *base);
 /* A number as its row wants to see it. */
 void
 option_number_text(const struct option *o, uint64_t v, struct buf *out);

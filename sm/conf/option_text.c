@@ -142,8 +142,8 @@ counted_text(const struct option *o, const void *base, struct buf *out)
 	buf_char(out, ']');
 }
 
-static bool
-has_initial(const struct option *o, const void *entry)
+bool
+option_is_initial(const struct option *o, const void *entry)
 {
 	struct buf b = { 0 };
 	unsigned len;
@@ -168,7 +168,7 @@ option_entry_text(const struct option *o, const void *entry, struct buf *out)
 
 	buf_char(out, '{');
 	for (const struct option *field = o->fields; field->name; field++) {
-		if (has_initial(field, entry))
+		if (option_is_initial(field, entry))
 			continue;
 		buf_printf(out, "%s%s: ", comma, field->name);
 		option_text(field, entry, out);

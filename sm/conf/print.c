@@ -10,9 +10,16 @@
  * A configuration back into text, as YAML, and the options themselves as manual. Everything walks
  * the rows of the schema in their order, so no option can be forgotten.
  */
-static void
-print_entries(const struct option *o, const void *base, const char *indent, struct buf *out);
+struct printing {
+	struct buf *out;	/* where it goes */
+	bool changed;		/* only what is not initial, and the first row of each entry */
+};
 
+#define WIDTH 70u		/* where lists are folded */
+
+static void
+print_entries(const struct printing *p, const struct option *o, const void *base,
+	      const char *indent);
 
 /* Where a group that `before` (NULL: nothing) left open ends in the name of the next row. */
 static size_t
@@ -26,18 +33,58 @@ open_groups(const char *before, const char *name)
 	return open;
 }
 
+/* A list of texts or numbers, which YAML allows to go on in the next line; blanks in quotes are no
+ * place for that. */
+static void
+print_folded(const char *text, const char *indent, struct buf *out)
+{
+	bool quoted = false;
+	size_t column = 0;
+
+	for (const char *s = text; *s; s++, column++) {
+		if (*s == '\\' && quoted)
+			buf_char(out, *s++);
+		else if (*s == '"')
+			quoted = !quoted;
+		if (*s == ' ' && !quoted && column > WIDTH) {
+			buf_printf(out, "\n%s    ", indent);
+			column = 0;
+		} else {
+			buf_char(out, *s);
+		}
+	}
+	buf_char(out, '\n');
+}
+
+static void
+print_value(const struct printing *p, const struct option *o, const void *base, const char *indent)
+{
+	struct buf text = { 0 };
+
+	buf_char(p->out, ' ');
+	option_text(o, base, &text);
+	if (p->changed && *text.data == '[')
+		print_folded(text.data, indent, p->out);
+	else
+		buf_printf(p->out, "%s\n", text.data);
+	buf_free(&text);
+}
+
 /* `lead` stands instead of `indent` in the first line. Rows of one group stand together. */
 static void
-print_rows(const struct option *table, const void *base, const char *lead, const char *indent,
-	   struct buf *out)
+print_rows(const struct printing *p, const struct option *table, const void *base,
+	   const char *lead, const char *indent)
 {
 	const char *before = NULL;
+	struct buf *out = p->out;
 
 	for (const struct option *o = table; o->name; o++) {
 		const char *word = o->name;
 		size_t open = open_groups(before, o->name);
 		int depth = 0;
 
+		if (p->changed && o != table && option_is_initial(o, base))
+			continue;
 		before = o->name;
 		buf_str(out, lead);
 		for (const char *dot; (dot = strchr(word, '.')); word = dot + 1) {
@@ -53,12 +100,10 @@ print_rows(const struct option *table, const void *base, const char *lead, const
 			struct buf deeper = { 0 };
 
 			buf_printf(&deeper, "%s%*s", indent, depth + 2, "");
-			print_entries(o, base, deeper.data, out);
+			print_entries(p, o, base, deeper.data);
 			buf_free(&deeper);
 		} else {
-			buf_char(out, ' ');
-			option_text(o, base, out);
-			buf_char(out, '\n');
+			print_value(p, o, base, indent);
 		}
 		lead = indent;
 	}
@@ -66,8 +111,10 @@ print_rows(const struct option *table, const void *base, const char *lead, const
 
 /* What follows the key: a list has a dash for each entry, a map stands below, none is in line. */
 static void
-print_entries(const struct option *o, const void *base, const char *indent, struct buf *out)
+print_entries(const struct printing *p, const struct option *o, const void *base,
+	      const char *indent)
 {
+	struct buf *out = p->out;
 	struct buf first = { 0 }, others = { 0 };
 	unsigned len;
 	const char *entries = option_entries(o, base, &len);
@@ -80,7 +127,7 @@ print_entries(const struct option *o, const void *base, const char *indent, stru
 	buf_printf(&first, "%s%s", indent, o->type == OPTION_LIST ? "- " : "");
 	buf_printf(&others, "%s%s", indent, o->type == OPTION_LIST ? "  " : "");
 	for (unsigned i = 0; i < len; i++)
-		print_rows(o->fields, entries + i * o->size, first.data, others.data, out);
+		print_rows(p, o->fields, entries + i * o->size, first.data, others.data);
 	buf_free(&first);
 	buf_free(&others);
 }
@@ -88,7 +135,13 @@ print_entries(const struct option *o, const void *base, const char *indent, stru
 void
 config_print(const struct config *c, struct buf *out)
 {
-	print_rows(schema_root, c, "", "", out);
+	print_rows(&(struct printing){ out, false }, schema_root, c, "", "");
+}
+
+void
+config_print_changed(const struct config *c, struct buf *out)
+{
+	print_rows(&(struct printing){ out, true }, schema_root, c, "", "");
 }
 
 static const char *

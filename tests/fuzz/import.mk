@@ -1,0 +1,2 @@
+fuzz_targets += fuzz_import
+fuzz_import_libs := offline conf text base
