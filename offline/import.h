@@ -170,19 +170,14 @@ import_partitions(const struct import_partition *list, const char *file,
 		  const struct import_said *said, struct config *c, struct import_notes *n);
 
 /*
- * import_guids.c: files of GUIDs, one a line (roots, compute nodes, I/O nodes), and guid2lid.
+ * import_guids.c: files of GUIDs, one a line (roots, I/O nodes).
  */
 struct import_guid {
 	struct import_guid *next;	/* NULL: the last */
 	uint64_t guid;			/* not 0 */
-	unsigned min;			/* guid2lid: lowest LID, */
-	unsigned max;			/* and highest; 0 else */
-	unsigned line;			/* where it stands */
 };
 
 struct import_guid *
 import_guids_read(struct import_text *t, struct import_notes *n);
-struct import_guid *
-import_lids_read(struct import_text *t, struct import_notes *n);
 
 #endif

@@ -218,6 +218,10 @@ add_kind(struct members *m, struct growing *g, const struct item *i)
 {
 	enum import_whom whom = i->m.whom;
 
+	if (i->index0 && g->pkey != DEFAULT_PKEY &&
+	    (whom == IMPORT_ALL || whom == IMPORT_CAS || whom == IMPORT_SELF))
+		import_note(m->n, m->file, i->m.line, "indx0: the subnet manager's own port keeps "
+			    "the default key at index 0, by which it sends");
 	note_kind(m, g, &i->m);
 	drop_kinds(g, whom);
 	if (whom == IMPORT_ALL || whom == IMPORT_CAS) {

@@ -78,7 +78,7 @@ SAME = {
     "index0-all": "Default=0x7fff,indx0: ALL=full;\na=0x2e: ALL=full;",
     "index0-limited": "a=0x2f,indx0: %s, %s=full;" % (H1, H2),
     "index0-twice": "a=0x34,indx0: %s=full;\nb=0x35,indx0: %s=full;" % (H1, H1),
-    "index0-taken-back": "a=0x36,indx0: ALL=full;\na=0x36: %s;" % H1,
+    "index0-taken-back": "a=0x36,indx0: %s=full, %s=full;\na=0x36: %s;" % (H1, H2, H1),
     "no-semicolon": "a=0x37: %s=full, %s" % (H1, H2),
     "many-bits": "a=0x18043: %s=full;" % H1,
     "octal": "a=0x45: 04000003=full;",
@@ -101,8 +101,8 @@ BOTH = {
     "all-then-both": "a=0x52: ALL, %s=both;" % H1,
     "default-of-members": "a=0x53, defmember=both: %s, SELF, ALL_ROUTERS=full;" % H1,
 }
-# Files that OpenSM takes otherwise than its manual has it: docs/import.md. Keys of H0, H1 and H2
-# as they ought to be, index 0 first.
+# Files that OpenSM takes otherwise than its manual has it, or Weft with a reason: docs/import.md.
+# Keys of H0, H1 and H2 as they ought to be, index 0 first.
 FAULTS = {
     "a-prefix": ("a=0x10: %s=f, %s=full; b=0x11: AL=full;" % (H1, H2),
                  [0xffff], [0x7fff, 0x10], [0x7fff, 0x8010]),
@@ -122,6 +122,8 @@ FAULTS = {
                           [0xffff], [0x7fff, 0x801a], [0x7fff, 0x1a]),
     "a-long-line": ("a=0x1b: %s=full, %s;" % (LONG, H1),
                     [0xffff], [0x7fff, 0x1b], [0x7fff, 0x801b]),
+    "index-0-of-the-manager": ("a=0x1c,indx0: ALL=full;",
+                               [0xffff, 0x801c], [0x801c, 0x7fff], [0x801c, 0x7fff]),
     "the-manager-limited": ("Default=0x7fff: ALL, %s=full;" % H2, [0xffff], [0x7fff], [0xffff]),
 }
 

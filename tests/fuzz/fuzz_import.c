@@ -13,18 +13,15 @@ read_one(uint8_t kind, struct import_text *t, struct config *c, struct import_no
 {
 	struct import_said said = { .both = kind & 8, .qos = kind & 16 };
 
-	switch (kind & 3) {
+	switch (kind % 3) {
 	case 0:
 		import_partitions(import_partitions_read(t, n), t->file, &said, c, n);
 		break;
 	case 1:
 		import_options(import_conf_read(t, n), t->file, c, &said, n);
 		break;
-	case 2:
-		import_guids_read(t, n);
-		break;
 	default:
-		import_lids_read(t, n);
+		import_guids_read(t, n);
 		break;
 	}
 }

@@ -302,15 +302,11 @@ static void
 test_guids(void **state)
 {
 	struct import_text t = text_of("0x1 # a\n\n0x2 leaf\nx\n0\n");
-	struct import_text lids = text_of("0x1 0x3 0x4\n0x2 0x5\n0x3 9 8\n0x4 1 0xc000\n");
 	const struct import_guid *g = import_guids_read(&t, &notes);
 
 	(void)state;
 	assert_true(g->guid == 1 && g->next->guid == 2 && !g->next->next);
 	expect_notes(2, "\"0\" is left out");
-	g = import_lids_read(&lids, &notes);
-	assert_true(g->guid == 1 && g->min == 3 && g->max == 4 && !g->next);
-	expect_notes(5, "\"0x4 1 0xc000\" is left out");
 }
 
 int
