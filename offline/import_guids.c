@@ -2,8 +2,8 @@
 #include "offline/import.h"
 
 /*
- * Files with a GUID in each line: roots, I/O nodes. What stands behind it in its line is skipped, as
- * OpenSM does.
+ * Files with a GUID in each line: roots, I/O nodes. What stands behind it in its line is skipped,
+ * as OpenSM does.
  */
 
 /* The first word of a line. */
