@@ -561,25 +561,33 @@ test_withheld_for_a_while(void **state)
 	bed_free(sm->bed);
 }
 
-/* Alias GUIDs that a host refused are written when it takes them. */
+/* A host that refuses the alias GUID that is asked for it. */
+static void
+refuse_alias(struct storm *s)
+{
+	struct sa_bed *c = &s->w.c[0];
+	struct sa_guids r = { .guids = { [2] = 0xabcd } };
+
+	crowd_up(&s->w);
+	s->b = c->sm->bed;
+	r.lid = model_portinfo(s->b->m, c->node, 1)->lid;
+	model_refuse(s->b->m, c->node, ATTR_GUID_INFO, 0x1c);
+	send_request(s, c, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
+		     SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 2));
+}
+
+/* What a host refused is written when it takes it. */
 static void
 test_guids_refused_for_a_while(void **state)
 {
 	struct storm s = { 0 };
-	struct sa_bed *c = &s.w.c[0];
-	struct sa_guids r = { .guids = { [2] = 0xabcd } };
 
 	(void)state;
-	crowd_up(&s.w);
-	s.b = c->sm->bed;
-	r.lid = model_portinfo(s.b->m, c->node, 1)->lid;
-	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0x1c);
-	send_request(&s, c, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
-		     SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 2));
+	refuse_alias(&s);
 	bed_wait(s.b, SEC(30));
-	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0);
+	model_refuse(s.b->m, s.w.c[0].node, ATTR_GUID_INFO, 0);
 	bed_wait(s.b, SEC(120));
-	assert_int_equal(model_guid(s.b->m, c->node, 1, 2), 0xabcd);
+	assert_int_equal(model_guid(s.b->m, s.w.c[0].node, 1, 2), 0xabcd);
 	crowd_free(&s.w);
 }
 
@@ -588,24 +596,19 @@ static void
 test_guids_refused_then_silent(void **state)
 {
 	struct storm s = { 0 };
-	struct sa_bed *c = &s.w.c[0];
-	struct sa_guids r = { .guids = { [2] = 0xabcd } };
+	uint32_t host;
 
 	(void)state;
-	crowd_up(&s.w);
-	s.b = c->sm->bed;
-	r.lid = model_portinfo(s.b->m, c->node, 1)->lid;
-	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0x1c);
-	send_request(&s, c, MAD_SET, &sa_guids_type, &r, SA_BIT(SA_GUIDS_LID) |
-		     SA_BIT(SA_GUIDS_BLOCK) | SA_BIT(SA_GUIDS_FIRST + 2));
+	refuse_alias(&s);
+	host = s.w.c[0].node;
 	bed_wait(s.b, SEC(3));
-	model_silence(s.b->m, c->node, MODEL_SILENT);
-	subnet_sweep(c->sm->s);
+	model_silence(s.b->m, host, MODEL_SILENT);
+	subnet_sweep(s.w.c[0].sm->s);
 	bed_wait(s.b, SEC(60));
-	model_refuse(s.b->m, c->node, ATTR_GUID_INFO, 0);
-	model_silence(s.b->m, c->node, MODEL_ANSWERS);
+	model_refuse(s.b->m, host, ATTR_GUID_INFO, 0);
+	model_silence(s.b->m, host, MODEL_ANSWERS);
 	bed_wait(s.b, SEC(700));
-	assert_int_equal(model_guid(s.b->m, c->node, 1, 2), 0xabcd);
+	assert_int_equal(model_guid(s.b->m, host, 1, 2), 0xabcd);
 	crowd_free(&s.w);
 }
 
