@@ -10,6 +10,7 @@ test_core_reroute_extra := -lcmocka
 unit_tests += test_core_lanes
 test_core_lanes_libs := $(core_bed_libs)
 test_core_lanes_extra := -lcmocka
+test_core_lanes_limit := 400
 unit_tests += test_core_partition
 test_core_partition_libs := $(core_bed_libs)
 test_core_partition_extra := -lcmocka
