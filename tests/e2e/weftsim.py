@@ -17,8 +17,14 @@ WEFTSIM = program("weftsim")
 STARTED = []    # processes, to be ended with the test
 
 
+def heed_signals():
+    """Whoever ignores them hands that down, and the simulator keeps to it."""
+    for sig in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(sig, signal.SIG_DFL)
+
+
 def start(words, **more):
-    STARTED.append(subprocess.Popen([WEFTSIM, *words], text=True, **more))
+    STARTED.append(subprocess.Popen([WEFTSIM, *words], text=True, preexec_fn=heed_signals, **more))
     return STARTED[-1]
 
 
