@@ -236,9 +236,8 @@ part_change_begin(struct subnet *s, struct partition_job *j)
 {
 	part_rows_free(&j->rows);
 	part_rows_copy(&j->rows, &s->parts.command.rows);
-	if (s->parts.command.c->kind == PARTITION_APPLY) {
+	if (s->parts.command.c->kind == PARTITION_APPLY)
 		j->apply = mem_strdup(s->parts.command.c->name);
-	}
 	if (*s->parts.command.c->name)
 		j->changed = mem_strdup(s->parts.command.c->name);
 	j->rebuild = j->change = true;
