@@ -151,9 +151,10 @@ from_file(struct policy *policy, struct partition *p, const struct policy_input 
 		.names = p->conf->trust_names ? NAMES_TRUSTED :
 			is_applied(in, p->name) ? NAMES_APPLIED : NAMES_PINNED,
 	};
-	struct selecting again;
+	struct selecting again, excepting = s;
 	int rc;
 
+	excepting.exceptions = true;
 	p->origin = PART_FILE;
 	p->pkey = (uint16_t)p->conf->pkey;
 	p->enforce = (uint8_t)p->conf->enforce;
@@ -163,8 +164,8 @@ from_file(struct policy *policy, struct partition *p, const struct policy_input 
 	if (!rc)
 		rc = take_members(p, &again, entries, false, e);
 	if (!rc)
-		rc = selected_of(&again, p->conf->except, &p->except, e);
-	policy->names |= again.named;
+		rc = selected_of(&excepting, p->conf->except, &p->except, e);
+	policy->names |= again.named || excepting.named;
 	p->others = again.others;
 	snprintf(p->first_other, sizeof(p->first_other), "%s", again.first);
 	return rc;

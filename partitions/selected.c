@@ -22,6 +22,7 @@ struct set {
 	struct selected *out;		/* what it has so far */
 	uint32_t size;			/* GUIDs that there is room for */
 	unsigned depth;			/* groups that led here */
+	bool except;			/* these are excepted */
 };
 
 static const struct word {
@@ -158,25 +159,25 @@ count_others(struct set *t, const struct selection *name, int number)
 	selected_free(&now);
 }
 
-/* What the pin says, or is made to say. */
+/* What the pin says, or is made to say; an exception's grows by whoever has the name now. */
 static void
 add_pinned(struct set *t, const struct selection *name, const char *text, int number)
 {
 	struct selecting *s = t->s;
 	struct buf key = { 0 };
 	const uint64_t *pinned;
-	uint32_t from = t->out->len, len;
+	bool holds;
+	uint32_t len;
 
-	buf_printf(&key, "%s %s", s->owner, text);
+	buf_printf(&key, "%s%c%s", s->owner, t->except ? ':' : '/', text);
 	pinned = pins_get(s->pins, key.data, &len);
-	if (pinned && s->names == NAMES_PINNED) {
-		for (uint32_t i = 0; i < len; i++)
-			add(t, pinned[i]);
-		add_named(t, name, number, true);
-	} else if (s->fabric) {
-		add_named(t, name, number, false);
-		pins_set(s->pins, key.data, t->out->guids + from, t->out->len - from);
-	}
+	holds = pinned && s->names == NAMES_PINNED;
+	for (uint32_t i = 0; holds && i < len; i++)
+		add(t, pinned[i]);
+	add_named(t, name, number, holds && !t->except);
+	t->out->len = order(t->out->guids, t->out->len);
+	if (s->fabric && (!holds || t->except))
+		pins_set(s->pins, key.data, t->out->guids, t->out->len);
 	buf_free(&key);
 }
 
@@ -185,7 +186,7 @@ add_name(struct set *t, const char *text, int number, const char *whole, struct 
 {
 	struct selection *name = selection_new(text, e);
 	struct selected mine = { 0 };
-	struct set one = { .s = t->s, .out = &mine };
+	struct set one = { .s = t->s, .out = &mine, .except = t->except };
 
 	if (!name)
 		return e ? e->code : ERR_FORMAT;
@@ -195,7 +196,7 @@ add_name(struct set *t, const char *text, int number, const char *whole, struct 
 	else
 		add_pinned(&one, name, whole, number);
 	mine.len = order(mine.guids, mine.len);
-	if (t->s->names == NAMES_PINNED && t->s->fabric)
+	if (t->s->names == NAMES_PINNED && t->s->fabric && !t->except)
 		count_others(&one, name, number);
 	for (uint32_t i = 0; i < mine.len; i++)
 		add(t, mine.guids[i]);
@@ -241,8 +242,9 @@ add_group(struct set *t, const char *name, struct error *e)
 	const struct config_partitions *groups = t->s->groups;
 	const struct config_node_group *g = NULL;
 	struct selected some = { 0 }, except = { 0 };
-	struct set in = { .s = t->s, .out = &some, .depth = t->depth + 1 };
-	struct set out = { .s = t->s, .out = &except, .depth = t->depth + 1 };
+	struct set in = { .s = t->s, .out = &some, .depth = t->depth + 1, .except = t->except };
+	struct set out = { .s = t->s, .out = &except, .depth = t->depth + 1,
+			   .except = !t->except };
 	int rc;
 
 	for (unsigned i = 0; groups && i < groups->ngroups; i++)
@@ -255,6 +257,8 @@ add_group(struct set *t, const char *name, struct error *e)
 	if (!rc)
 		rc = add_list(&out, g->except, e);
 	except.len = order(except.guids, except.len);
+	/* Whom an exception is about is known when he is there. */
+	t->s->named |= except.len || except.kinds;
 	if (!rc) {
 		take_kinds(t, &some, &except);
 		for (uint32_t i = 0; i < some.len; i++)
@@ -317,7 +321,7 @@ add_list(struct set *t, const char *const *texts, struct error *e)
 int
 selected_of(struct selecting *s, const char *const *texts, struct selected *out, struct error *e)
 {
-	struct set t = { .s = s, .out = out };
+	struct set t = { .s = s, .out = out, .except = s->exceptions };
 	int rc;
 
 	*out = (struct selected){ 0 };

@@ -15,6 +15,9 @@
  * A name selects GUIDs at the moment when an administrator applies it, and these are kept (pins):
  * a NodeDescription is set by whoever is root on a host, who must not rename himself into a
  * partition. A name from the name map is the administrator's own and counts at any time.
+ *
+ * Exceptions are taken the other way round: whoever has the name at any time is excepted, and stays
+ * so under another name until an administrator applies it.
  */
 enum selected_kind {
 	SELECTED_HOSTS = 1,
@@ -30,7 +33,8 @@ struct selected {
 	uint64_t *guids;	/* in ascending order, none twice; owned, mem_free() */
 };
 
-/* GUIDs that names were found to mean, each by "OWNER SELECTION". */
+/* GUIDs that names were found to mean, each by "OWNER/SELECTION"; those of exceptions by
+ * "OWNER:SELECTION". No owner has one of these characters in its name. */
 struct pins;
 
 struct pins *
@@ -69,8 +73,9 @@ struct selecting {
 	const struct config_partitions *groups;	/* of `group:NAME` */
 	const char *owner;			/* first word of keys of pins: "tenant-a" */
 	enum selected_names names;
+	bool exceptions;			/* a list of those who are excepted */
 	struct pins *pins;			/* NULL only with NAMES_TRUSTED */
-	bool named;				/* out: there was a name among them */
+	bool named;				/* out: they are others with other nodes or names */
 	uint32_t others;			/* out: ports that have a name and are not pinned */
 	char first[120];			/* out: one of them, for people; "" */
 };

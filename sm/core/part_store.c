@@ -5,11 +5,13 @@
  *	"SUBNET/partition/NAME" -> "0xPKEY"	a command made it; 0x0000: it gave members to one of
  *						the file
  *	"SUBNET/member/NAME/0xGUID" -> "full"	limited, full or both, and " index0"
- *	"SUBNET/names/NAME SELECTION" -> "0xGUID 0xGUID ..."
- *						what a name was found to mean when it was applied
+ *	"SUBNET/names/NAME/SELECTION" -> "0xGUID 0xGUID ..."
+ *						what a name was found to mean when it was applied;
+ *						"NAME:SELECTION" for an exception
  *
- * Names of partitions have no "/", those of subnets neither. A row that cannot be read is told and
- * passed over: nobody becomes a member by it.
+ * Names of partitions have no "/" and no ":", those of subnets neither. A row that cannot be read
+ * is told and passed over: nobody becomes a member by it. Of a name the GUIDs that can be read
+ * count, so that it does not select those who have it at that moment.
  */
 #include "sm/core/subnet_i.h"
 
@@ -176,15 +178,18 @@ load_member(struct subnet *s, const char *rest, const char *value)
 static bool
 load_names(struct subnet *s, const char *key, const char *value)
 {
-	uint64_t *guids = mem_array(strlen(value) / 3 + 1, sizeof(*guids));
+	uint64_t *guids = mem_array(strlen(value) / 2 + 2, sizeof(*guids));
 	char *copy = mem_strdup(value), *save = NULL;
 	uint32_t len = 0;
 	bool ok = true;
 
-	for (char *w = strtok_r(copy, " ", &save); w && ok; w = strtok_r(NULL, " ", &save))
-		ok = guid_parse(w, &guids[len++]);
-	if (ok)
-		pins_set(s->parts.pins, key, guids, len);
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		bool is_guid = guid_parse(w, &guids[len]);
+
+		len += is_guid;
+		ok &= is_guid;
+	}
+	pins_set(s->parts.pins, key, guids, len);
 	mem_free(copy);
 	mem_free(guids);
 	return ok;

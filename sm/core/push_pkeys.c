@@ -213,14 +213,17 @@ push_pkeys_enforce(const struct subnet *s, const struct live_port *p, struct por
 	w->enforce_out = bits & PKEYS_ENFORCE_OUT && sw->enforce_out_cap;
 }
 
-/* ---- Nothing is planned: the default partition at index 0, the rest as it was ---- */
+/*
+ * Nothing is planned: the default partition at index 0, the rest as it was. Nor that where
+ * something is said that cannot be had, for somebody is perhaps to have less.
+ */
 
 bool
 push_pkeys_differ(const struct subnet *s, const struct live_port *p)
 {
 	uint16_t keys[TABLES_KEYS];
 
-	return !push_pkeys_planned(s) &&
+	return !push_pkeys_planned(s) && !s->parts.refused[0] &&
 	       tables_pkeys(&s->topo.tables, p, 0, keys) == TABLES_HELD &&
 	       keys[0] != (PKEY_DEFAULT | PKEY_FULL);
 }

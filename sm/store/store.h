@@ -13,8 +13,10 @@
  * Puts and deletes collect in memory in order; store_commit() hands them over as one transaction
  * and calls back on the loop when they are durable (SQLite: WAL, synchronous=NORMAL, a thread of
  * its own that joins commits waiting together into one). Acknowledge to the outside only from that
- * callback. Tables are read whole at start, before the loop runs. The store has a schema version:
- * a newer file is refused in one sentence. The memory backend completes on the next turn.
+ * callback. What cannot be written is told to the callback as an error and written when it can be,
+ * in order with all later changes, so whoever made the change keeps it in memory. Tables are read
+ * whole at start, before the loop runs. The store has a schema version: a newer file is refused in
+ * one sentence. The memory backend completes on the next turn.
  */
 struct store;
 

@@ -5,7 +5,8 @@
  * Objects. The connection is opened and checked by the caller's thread, then used by the store's
  * own thread; a scan takes `db_lock` and so excludes it. Batches wait in `queue`; the thread takes
  * all that wait, applies them as one transaction (group commit), and moves them to `finished`; one
- * post then reports them on the loop.
+ * post then reports them on the loop. What could not be written is reported as such, is owed from
+ * then on (store_owed.h), and goes in front of the next transaction; one is tried each RETRY_MS.
  *
  * Durability. With WAL and synchronous=NORMAL a commit survives the end of the process at once,
  * but SQLite syncs the log only at checkpoints. So the thread syncs the log itself SYNC_DELAY_MS
@@ -28,11 +29,13 @@
 #include <unistd.h>
 #include "sm/base/log.h"
 #include "sm/store/store_impl.h"
+#include "sm/store/store_owed.h"
 
 #define SCHEMA 2			/* raised with each change that an older daemon misreads */
 #define APPLICATION_ID 0x57656674	/* "Weft" */
 #define BUSY_MS 5000			/* patience with a shell that reads or writes the file */
 #define SYNC_DELAY_MS 100
+#define RETRY_MS 1000			/* between attempts to write what is owed */
 #define KINDS 3				/* of enum store_kind */
 
 struct sqlite_store {
@@ -44,6 +47,8 @@ struct sqlite_store {
 	int wal_fd;			/* the log, for syncing; -1: not open. Thread only */
 	bool unsynced;			/* commits since the last sync. Thread only */
 	struct timespec sync_at;	/* when they must be synced. Thread only */
+	struct store_owed owed;		/* what failed. Thread only */
+	struct timespec retry_at;	/* when that is tried again. Thread only */
 	bool closed;			/* the owner let go; free when the post arrives */
 	pthread_t thread;		/* commits */
 	pthread_mutex_t db_lock;	/* of the connection */
@@ -53,6 +58,7 @@ struct sqlite_store {
 	struct list finished;		/* batches to report, oldest first */
 	bool stop;			/* the thread should end when the queue is empty */
 	bool posted;			/* a post is on its way */
+	bool paid;			/* what was owed is written, which is to be told */
 };
 
 /* Closed stores that a post still refers to. Loop thread only. */
@@ -105,19 +111,40 @@ run_sql(sqlite3 *db, const char *sql)
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* All batches of the group in one transaction; all share its fate. */
+static int
+apply_batches(struct sqlite_store *q, const struct list *batches)
+{
+	int rc = SQLITE_OK;
+
+	list_each(it, batches) {
+		const struct store_batch *b = list_entry(it, struct store_batch, link);
+
+		for (unsigned i = 0; i < b->len && rc == SQLITE_OK; i++)
+			rc = apply(q, &b->ops[i]);
+	}
+	return rc;
+}
+
+/* What is owed and all batches of the group in one transaction; all share its fate. */
 static int
 apply_group(struct sqlite_store *q, struct list *group)
 {
 	int rc = run_sql(q->db, "BEGIN IMMEDIATE");
 
-	list_each(it, group) {
-		struct store_batch *b = list_entry(it, struct store_batch, link);
-
-		for (unsigned i = 0; i < b->len && rc == SQLITE_OK; i++)
-			rc = apply(q, &b->ops[i]);
-	}
+	if (rc == SQLITE_OK)
+		rc = apply_batches(q, &q->owed.batches);
+	if (rc == SQLITE_OK)
+		rc = apply_batches(q, group);
 	return rc == SQLITE_OK ? run_sql(q->db, "COMMIT") : rc;
+}
+
+static void
+set_deadline(struct timespec *t, unsigned ms)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	t->tv_nsec += ms * 1000000L;
+	t->tv_sec += t->tv_nsec / 1000000000;
+	t->tv_nsec %= 1000000000;
 }
 
 static void
@@ -131,11 +158,24 @@ fail_group(struct sqlite_store *q, struct list *group)
 
 		b->error = ERR_IO;
 		snprintf(b->why, sizeof(b->why), "cannot write the state file %.100s: %.80s%s%.60s;"
-			 " changes since then live in memory only", q->path, text,
+			 " changes since then live in memory only until it can be", q->path, text,
 			 err ? ": " : "", err ? strerror(err) : "");
+		owed_take(&q->owed, b);
 	}
 	if (!sqlite3_get_autocommit(q->db))
 		run_sql(q->db, "ROLLBACK");
+	set_deadline(&q->retry_at, RETRY_MS);
+}
+
+static void
+owe_nothing(struct sqlite_store *q)
+{
+	if (!q->owed.len)
+		return;
+	owed_clear(&q->owed);
+	pthread_mutex_lock(&q->lock);
+	q->paid = true;
+	pthread_mutex_unlock(&q->lock);
 }
 
 static void
@@ -144,26 +184,39 @@ commit_group(struct sqlite_store *q, struct list *group)
 	pthread_mutex_lock(&q->db_lock);
 	if (apply_group(q, group) != SQLITE_OK)
 		fail_group(q, group);
+	else
+		owe_nothing(q);
 	pthread_mutex_unlock(&q->db_lock);
-	if (q->unsynced)
-		return;
+	if (!q->unsynced)
+		set_deadline(&q->sync_at, SYNC_DELAY_MS);
 	q->unsynced = true;
-	clock_gettime(CLOCK_MONOTONIC, &q->sync_at);
-	q->sync_at.tv_nsec += SYNC_DELAY_MS * 1000000L;
-	q->sync_at.tv_sec += q->sync_at.tv_nsec / 1000000000;
-	q->sync_at.tv_nsec %= 1000000000;
+}
+
+static bool
+is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+static bool
+has_passed(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return !is_before(&now, t);
 }
 
 static bool
 sync_due(const struct sqlite_store *q)
 {
-	struct timespec now;
+	return q->unsynced && has_passed(&q->sync_at);
+}
 
-	if (!q->unsynced)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec > q->sync_at.tv_sec ||
-	       (now.tv_sec == q->sync_at.tv_sec && now.tv_nsec >= q->sync_at.tv_nsec);
+static bool
+retry_due(const struct sqlite_store *q)
+{
+	return q->owed.len && has_passed(&q->retry_at);
 }
 
 static void
@@ -198,12 +251,15 @@ report(void *arg);
 static bool
 take_group(struct sqlite_store *q, struct list *group)
 {
+	const struct timespec *until = q->unsynced ? &q->sync_at : NULL;
 	bool more;
 
+	if (q->owed.len && (!until || is_before(&q->retry_at, until)))
+		until = &q->retry_at;
 	pthread_mutex_lock(&q->lock);
-	while (list_empty(&q->queue) && !q->stop && !sync_due(q)) {
-		if (q->unsynced)
-			pthread_cond_timedwait(&q->more, &q->lock, &q->sync_at);
+	while (list_empty(&q->queue) && !q->stop && !(until && has_passed(until))) {
+		if (until)
+			pthread_cond_timedwait(&q->more, &q->lock, until);
 		else
 			pthread_cond_wait(&q->more, &q->lock);
 	}
@@ -235,13 +291,16 @@ commit_main(void *arg)
 
 	list_init(&group);
 	while (take_group(q, &group)) {
-		if (!list_empty(&group)) {
+		if (!list_empty(&group) || retry_due(q)) {
 			commit_group(q, &group);
 			finish_group(q, &group);
 		}
 		if (sync_due(q))
 			sync_log(q);
 	}
+	if (q->owed.len)
+		commit_group(q, &group);
+	owed_clear(&q->owed);
 	return NULL;
 }
 
@@ -280,12 +339,18 @@ static void
 report_finished(struct sqlite_store *q)
 {
 	struct list done, *it;
+	bool paid;
 
 	list_init(&done);
 	pthread_mutex_lock(&q->lock);
 	move_all(&done, &q->finished);
 	q->posted = false;
+	paid = q->paid;
+	q->paid = false;
 	pthread_mutex_unlock(&q->lock);
+	if (paid)
+		log_notice("the state file %s is written again, and nothing is missing in it",
+			   q->path);
 	while ((it = list_pop(&done)))
 		store_batch_done(list_entry(it, struct store_batch, link));
 }
@@ -517,6 +582,7 @@ store_open_sqlite(struct loop *l, const char *path, struct error *e)
 	list_init(&q->link);
 	list_init(&q->queue);
 	list_init(&q->finished);
+	owed_init(&q->owed);
 	if (strlen(path) >= sizeof(q->path))
 		error_set(e, ERR_INVALID, "state file %.100s...: the path is too long", path);
 	else if (!open_db(q, e)) {

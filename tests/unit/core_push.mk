@@ -14,3 +14,6 @@ test_core_lanes_limit := 400
 unit_tests += test_core_partition
 test_core_partition_libs := $(core_bed_libs)
 test_core_partition_extra := -lcmocka
+unit_tests += test_core_isolation
+test_core_isolation_libs := $(core_bed_libs)
+test_core_isolation_extra := -lcmocka

@@ -376,6 +376,87 @@ test_groups_and_exceptions(void **state)
 	bed_free(&b);
 }
 
+/* Whoever has an excepted name is no member, also if he comes later, and does not become one by
+ * another name; an administrator may say otherwise. */
+static void
+test_excepted_names(void **state)
+{
+	const char *hosts[] = { "all-hosts", NULL }, *stores[] = { "/^store-/", NULL };
+	const char *grouped[] = { "group:free", NULL };
+	const char *later[HOSTS] = { "gpu-1", "gpu-2", "store-9", "gpu-9", "store-2", "login" };
+	const char *again[HOSTS] = { "gpu-1", "gpu-2", "gpu-3", "gpu-9", "store-2", "login" };
+	struct config_node_group g = { .name = "free", .nodes = hosts, .except = stores };
+	struct config_partition *p;
+	struct bed b;
+
+	(void)state;
+	bed_new(&b);
+	b.conf.partitions.groups = &g;
+	b.conf.partitions.ngroups = 1;
+	p = part(&b, "a", 1);
+	member(p, hosts, MEMBERSHIP_FULL, false);
+	p->except = stores;
+	p = part(&b, "b", 2);
+	member(p, grouped, MEMBERSHIP_FULL, false);
+	for (unsigned i = 0; i < 3; i++) {
+		fabric_unref(b.f);
+		b.f = make_fabric(i == 0 ? names : i == 1 ? later : again, 32, 32);
+		assert_int_equal(build(&b, NULL), 0);
+		assert_true(b.policy->names);
+		compile(&b);
+		expect_table(&b, host_port(&b, 2), i ? "7fff" : "7fff 8001 8002");
+		expect_table(&b, host_port(&b, 3), "7fff");
+		expect_table(&b, host_port(&b, 4), "7fff");
+		expect_table(&b, host_port(&b, 5), "7fff 8001 8002");
+		assert_int_equal(policy_by_name(b.policy, "a")->others, 0);
+	}
+	assert_int_equal(build(&b, "a"), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 3), "7fff 8001");
+	assert_int_equal(build(&b, ""), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 2), "7fff 8001 8002");
+	expect_table(&b, host_port(&b, 3), "7fff 8001 8002");
+	expect_table(&b, host_port(&b, 4), "7fff");
+	bed_free(&b);
+}
+
+/* What names mean to one partition is not what they mean to another, whatever both are called; nor
+ * to its exceptions. */
+static void
+test_pins_are_apart(void **state)
+{
+	const char *first[] = { "b /^gpu-/", "/^gpu-/", NULL }, *second[] = { "/^gpu-/", NULL };
+	const char *renamed[HOSTS] = { "gpu-1", "x", "y", "gpu-9", "store-2", "login" };
+	struct config_partition *p;
+	struct bed b;
+
+	(void)state;
+	bed_new(&b);
+	member(part(&b, "a", 1), first, MEMBERSHIP_FULL, false);
+	member(part(&b, "a b", 2), second, MEMBERSHIP_FULL, false);
+	assert_int_equal(build(&b, NULL), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 1), "7fff 8001 8002");
+	p = part(&b, "c", 3);
+	member(p, (const char *[]){ "all-hosts", NULL }, MEMBERSHIP_FULL, false);
+	p->except = second;
+	assert_int_equal(build(&b, NULL), 0);
+	p = part(&b, "d", 4);
+	member(p, second, MEMBERSHIP_FULL, false);
+	p->except = second;
+	assert_int_equal(build(&b, NULL), 0);
+	p->except = NULL;
+	fabric_unref(b.f);
+	b.f = make_fabric(renamed, 32, 32);
+	assert_int_equal(build(&b, NULL), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 1), "7fff 8001 8002 8004");
+	expect_table(&b, host_port(&b, 3), "7fff");
+	expect_table(&b, host_port(&b, 4), "7fff 8003");
+	bed_free(&b);
+}
+
 /* A GUID that nobody has yet waits; an alias is its port. */
 static void
 test_pending_and_aliases(void **state)
@@ -566,6 +647,8 @@ main(void)
 		cmocka_unit_test(test_index_is_kept),
 		cmocka_unit_test(test_names_are_pinned),
 		cmocka_unit_test(test_groups_and_exceptions),
+		cmocka_unit_test(test_excepted_names),
+		cmocka_unit_test(test_pins_are_apart),
 		cmocka_unit_test(test_pending_and_aliases),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_commands),

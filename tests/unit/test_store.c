@@ -470,6 +470,74 @@ test_permission(void **state)
 	bed_close(&b);
 }
 
+static void
+assert_becomes(struct bed *b, enum store_table table, const char *want)
+{
+	monotime end = loop_now(b->loop) + SEC(30);
+	bool never = false;
+	struct buf got = { 0 };
+
+	do {
+		buf_clear(&got);
+		assert_int_equal(store_scan(b->store, table, add_row, &got, NULL), 0);
+		loop_run_until(b->loop, loop_now(b->loop) + MSEC(20), &never);
+	} while (strcmp(got.data ? got.data : "", want) && loop_now(b->loop) < end);
+	assert_string_equal(got.data ? got.data : "", want);
+	buf_free(&got);
+}
+
+static void
+sql(sqlite3 *db, const char *text)
+{
+	assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* What could not be written is there when it can be, in its order, also without another change: of
+ * each row the newest, and no more than a table keeps. */
+static void
+test_owed(void **state)
+{
+	struct bed b;
+	sqlite3 *db;
+	char key[24];
+
+	(void)state;
+	bed_open(&b, true);
+	assert_int_equal(sqlite3_open(b.path, &db), SQLITE_OK);
+	store_put(b.store, STORE_LIDS, "gone", "0");
+	commit(&b);
+	sql(db, "CREATE TRIGGER no BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no'); END");
+	for (unsigned i = 0; i < 300; i++) {
+		for (unsigned n = 0; n < 30; n++) {
+			snprintf(key, sizeof(key), "%05u", i * 30 + n);
+			store_put(b.store, STORE_EVENTS, key, "{}");
+			store_put(b.store, STORE_LIDS, "k", key);
+		}
+		store_put(b.store, STORE_META, "k", key);
+		store_trim(b.store, STORE_EVENTS, 2);
+		store_delete(b.store, STORE_LIDS, "gone");
+		commit(&b);
+		assert_int_equal(b.error, ERR_IO);
+	}
+	store_delete(b.store, STORE_META, "k");
+	commit(&b);
+	assert_rows(b.store, STORE_LIDS, "gone=0;");
+	sql(db, "DROP TRIGGER no");
+	assert_becomes(&b, STORE_LIDS, "k=08999;");
+	assert_rows(b.store, STORE_EVENTS, "08998={};08999={};");
+	assert_rows(b.store, STORE_META, "");
+	/* And at the end. */
+	sql(db, "CREATE TRIGGER no BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no'); END");
+	store_put(b.store, STORE_META, "k", "v");
+	commit(&b);
+	sql(db, "DROP TRIGGER no");
+	store_close(b.store);
+	b.store = store_open_sqlite(b.loop, b.path, NULL);
+	assert_rows(b.store, STORE_META, "k=v;");
+	sqlite3_close(db);
+	bed_close(&b);
+}
+
 /* A commit that cannot be written is reported as such, and later ones work again. */
 static void
 test_failed_commit(void **state)
@@ -511,6 +579,7 @@ main(void)
 		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_permission),
 		cmocka_unit_test(test_failed_commit),
+		cmocka_unit_test(test_owed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
