@@ -123,13 +123,19 @@ settle(struct compiler *c, const struct partition *p, uint32_t index, uint32_t p
 		grant(c, port, p->pkey | PKEY_FULL, index0);
 }
 
+/* An alias is what a host asked for: it stands behind whatever devices have of their own. */
 static uint32_t
-port_of(const struct compiler *c, uint64_t guid)
+port_of(struct compiler *c, uint64_t guid)
 {
 	uint32_t port = fabric_port_by_guid(c->f, guid);
-	uint32_t alias = port == FABRIC_NONE ? map_get(&c->alias, guid) : MAP_NONE;
+	uint32_t alias;
 
-	return alias == MAP_NONE ? port : fabric_port_by_guid(c->f, c->in->aliases[alias].port);
+	if (port != FABRIC_NONE || fabric_node_by_guid(c->f, guid) != FABRIC_NONE)
+		return port;
+	c->report->foreign++;
+	alias = map_get(&c->alias, guid);
+	return alias == MAP_NONE ? FABRIC_NONE :
+	       fabric_port_by_guid(c->f, c->in->aliases[alias].port);
 }
 
 /* The node that has the GUID. A port's GUID is no node's but perhaps its own. */

@@ -52,6 +52,8 @@ struct pkeys_report {
 	uint32_t overflows;	/* how many there are */
 	uint32_t unenforced;	/* ports to hosts of switches that cannot enforce partitions */
 	uint32_t pending;	/* GUIDs of members that nobody has */
+	uint32_t foreign;	/* those of members and exceptions that no port and no node has: an
+				 * alias perhaps, now or when it is set */
 };
 
 /* The result has one reference. `report` may be NULL. */

@@ -182,6 +182,12 @@ lend_port_forgotten(void *arg, uint64_t port_guid)
 	map_set(&s->forgotten, port_guid, 0);
 }
 
+static bool
+lend_port_known(void *arg, uint64_t port_guid)
+{
+	return lids_known(arg, port_guid);
+}
+
 struct sa *
 admin_new(struct subnet *s)
 {
@@ -193,7 +199,7 @@ admin_new(struct subnet *s)
 		.mft = lend_mft, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
 		.groups_changed = lend_groups_changed, .guids_changed = lend_guids_changed,
-		.port_forgotten = lend_port_forgotten, .arg = s,
+		.port_forgotten = lend_port_forgotten, .port_known = lend_port_known, .arg = s,
 	};
 
 	return sa_new(&env);

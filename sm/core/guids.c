@@ -293,7 +293,7 @@ on_timer(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	if (s->stage == SUBNET_IDLE && guids_write(s))
+	if (s->stage == SUBNET_IDLE && (guids_write(s) || partitions_start(s)))
 		return;
 	if (s->guids.not_before > loop_now(s->env.loop))
 		wait_for_all(s);
@@ -325,6 +325,7 @@ guids_changed(struct subnet *s, uint64_t port_guid)
 	if (p)
 		p->guids_refused = p->guids_told = 0;
 	s->guids.refusals = 0;
+	partitions_aliased(s);
 	map_set(&s->guids.changed, port_guid, 0);
 	if (!loop_timer_pending(s->guids.timer) || s->guids.all)
 		loop_timer_set(s->guids.timer, COLLECT);

@@ -59,6 +59,12 @@ record_find(const struct lid_store *l, uint64_t guid)
 	return i == MAP_NONE ? NULL : &l->records[i];
 }
 
+bool
+lids_known(const struct subnet *s, uint64_t guid)
+{
+	return record_find(&s->lids, guid) != NULL;
+}
+
 static struct lid_record *
 record_add(struct lid_store *l, uint64_t guid)
 {

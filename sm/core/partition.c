@@ -425,14 +425,35 @@ partitions_start(struct subnet *s)
 	return true;
 }
 
-void
-partitions_changed(struct subnet *s)
+static void
+are_due(struct subnet *s)
 {
-	s->parts.due = s->parts.rebuild = true;
+	s->parts.due = true;
 	if (s->stage == SUBNET_IDLE)
 		partitions_start(s);
 	else
 		between_hurry(s);
+}
+
+void
+partitions_changed(struct subnet *s)
+{
+	s->parts.rebuild = true;
+	are_due(s);
+}
+
+/* The job sees whether it is about these names. */
+void
+partitions_renamed(struct subnet *s)
+{
+	if (s->parts.policy && s->parts.policy->names)
+		are_due(s);
+}
+
+void
+partitions_aliased(struct subnet *s)
+{
+	s->parts.due |= s->parts.report.foreign != 0;
 }
 
 void

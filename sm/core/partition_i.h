@@ -82,6 +82,12 @@ partitions_free(struct subnet *s);
 /* What was configured, left by commands, or the names that it is about have changed. */
 void
 partitions_changed(struct subnet *s);
+/* Nodes have other names in the published snapshot. */
+void
+partitions_renamed(struct subnet *s);
+/* Ports have other alias GUIDs; partitions_start() follows. */
+void
+partitions_aliased(struct subnet *s);
 /* P_Keys for this snapshot, to be compiled by a worker, with what the command asks for if it is a
  * `change`; else NULL where nobody says anything. It takes over what is due. */
 struct partition_job *

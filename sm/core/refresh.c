@@ -90,6 +90,7 @@ done(void *arg)
 		} else if (j->new) {
 			publish(s, j->new);
 			j->new = NULL;
+			partitions_renamed(s);
 		}
 	}
 	job_free(j);

@@ -518,17 +518,17 @@ sweep_tick(void *subnet);
 /* lids.c */
 void
 lids_load(struct subnet *s);
+bool
+lids_known(const struct subnet *s, uint64_t guid);	/* a port has it, or had it */
 void
 lids_free(struct lid_store *l);
-/* Write all records once more if the store failed to take some. */
 void
-lids_save_again(struct subnet *s);
+lids_save_again(struct subnet *s);	/* all records, if the store failed to take some */
 /*
  * Assign LIDs to every end port of the snapshot; updates the records and puts them to the store.
  * Bit by bit: lids_slice() is called again until it returns true, then lids_end() gives what came
  * of it (the caller's) and frees the rest. lids_drop() instead of it lets go at any time.
  */
-struct assignment;
 struct assignment *
 lids_begin(struct subnet *s, const struct fabric *f);
 bool

@@ -10,7 +10,8 @@
  *
  * Set and Delete change the GUIDs whose component is in the mask; the answer is the block as it is
  * then. Set of 0 asks for one of our choice. A GUID that another port has, or this one in another
- * place, is not taken: its place stays as it was, which is how the asker knows.
+ * place, or a node, is not taken: its place stays as it was, which is how the asker knows. Nor is
+ * that of a port that is away, unless whom we trust asks: partitions name ports by their GUIDs.
  */
 #define COMPONENTS_NEEDED (SA_BIT(SA_GUIDS_LID) | SA_BIT(SA_GUIDS_BLOCK))
 
@@ -96,7 +97,9 @@ static bool
 is_taken(const struct sa_ask *a, uint64_t guid)
 {
 	return sa_aliases_port(a->kept->aliases, guid) ||
-	       fabric_port_by_guid(a->f, guid) != FABRIC_NONE;
+	       fabric_port_by_guid(a->f, guid) != FABRIC_NONE ||
+	       fabric_node_by_guid(a->f, guid) != FABRIC_NONE ||
+	       (!a->trusted && a->env->port_known && a->env->port_known(a->env->arg, guid));
 }
 
 static bool

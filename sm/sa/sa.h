@@ -106,6 +106,8 @@ struct sa_env {
 	void (*guids_changed)(void *arg, uint64_t port_guid);
 	/* What this port left is forgotten: when it is back it must be asked to register again. */
 	void (*port_forgotten)(void *arg, uint64_t port_guid);
+	/* A port has this GUID, or had it when it was seen last; NULL: what is there counts. */
+	bool (*port_known)(void *arg, uint64_t guid);
 	void *arg;			/* handed to all */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "tests/unit/partition_bed.h"
+#include "tests/unit/sa_bed.h"
 
 /*
  * Isolation does not widen by what goes wrong: a configuration that cannot be had, a host that does
@@ -105,6 +106,105 @@ test_silent_host(void **state)
 	bed_free(b);
 }
 
+/* A tenant calls his host as others are called: nothing but an event; where names are trusted he is
+ * a member, and no longer when he is called otherwise. */
+static void
+test_renamed(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "partitions:\n"
+		"  - {name: blue, pkey: 5, members: [{nodes: [/^H0_0/]}]}\n"
+		"  - {name: red, pkey: 6, trust_names: true, members: [{nodes: [/^H0_0/]}]}\n"
+		"  - {name: grey, pkey: 7, members: [{nodes: all-hosts}], except: [/^X/]}\n");
+	struct bed *b = sm->bed;
+	uint32_t node = bed_node(b, "H1_1_1");
+	struct outcome o;
+
+	(void)state;
+	assert_true(has_key(b, "H0_0_1", 0x8005) && has_key(b, "H0_0_1", 0x8006));
+	assert_true(has_key(b, "H1_1_1", 0x8007));
+	bed_forget(sm);
+	model_set_description(b->m, node, "H0_0_9");
+	bed_wait(b, SEC(2));
+	assert_false(has_key(b, "H1_1_1", 0x8005));
+	assert_true(has_key(b, "H1_1_1", 0x8006));
+	assert_non_null(bed_event(sm, EVENT_CONFIG, "H0_0_9"));
+	model_set_description(b->m, node, "X");
+	bed_wait(b, SEC(2));
+	assert_false(has_key(b, "H1_1_1", 0x8006) || has_key(b, "H1_1_1", 0x8007));
+	model_set_description(b->m, node, "H0_0_9");
+	bed_wait(b, SEC(2));
+	assert_true(has_key(b, "H1_1_1", 0x8006) && !has_key(b, "H1_1_1", 0x8007));
+	change(sm, CHANGE(APPLY, "blue", .dry_run = true), 0, &o);
+	assert_int_equal(o.report.gain, 1);
+	assert_false(has_key(b, "H1_1_1", 0x8005));
+	change(sm, CHANGE(APPLY, "blue"), 0, &o);
+	assert_true(has_key(b, "H1_1_1", 0x8005) && !has_key(b, "H1_1_1", 0x8007));
+	change(sm, CHANGE(APPLY, "grey"), 0, &o);
+	assert_true(has_key(b, "H1_1_1", 0x8007));
+	bed_free(b);
+}
+
+/* The client's port asks for an alias in its first place, or lets go of it. True: it has it. */
+static bool
+alias(struct sa_bed *b, uint8_t method, uint64_t guid)
+{
+	struct sa_guids r = { .lid = sa_bed_lid(b, "H1_0_0", 1) };
+
+	r.guids[1] = guid;
+	assert_true(sa_bed_ask(b, method, &sa_guids_type, &r,
+			       SA_BIT(SA_GUIDS_LID) | SA_BIT(SA_GUIDS_BLOCK) |
+				       SA_BIT(SA_GUIDS_FIRST + 1)));
+	assert_int_equal(b->h.h.status, 0);
+	assert_int_equal(sa_decode(&sa_guids_type, &r, b->data, b->size), 0);
+	return r.guids[1] == guid;
+}
+
+/* An alias is its port, from when it is set until it is not any more. No host gets in by the GUID
+ * of another device, be that there or not. */
+static void
+test_alias(void **state)
+{
+	struct config *conf = parse_ok("");
+	struct sa_bed b;
+	struct bed *bed;
+	struct outcome o;
+	uint32_t other;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	bed = b.sm->bed;
+	other = bed_node(bed, "H1_1_1");
+	subnet_set_policy(b.sm->s, conf);
+	config_free(conf);
+	{
+		struct part_member m[] = {
+			{ .guid = NOBODY, .membership = MEMBERSHIP_FULL },
+			{ .guid = bed->net->nodes[other].guid, .membership = MEMBERSHIP_FULL },
+			member(bed, "H0_1_0", MEMBERSHIP_FULL),
+		};
+
+		change(b.sm, CHANGE(ADD, "blue", .pkey = 5, .members = m, .nmembers = 3), 0, &o);
+	}
+	assert_int_equal(o.report.pending, 1);
+	for (unsigned again = 0; again < 2; again++) {
+		assert_true(alias(&b, MAD_SET, NOBODY));
+		bed_wait(bed, SEC(2));
+		assert_true(has_key(bed, "H1_0_0", 0x8005));
+		assert_true(alias(&b, MAD_DELETE, 0));
+		bed_wait(bed, SEC(2));
+		assert_false(has_key(bed, "H1_0_0", 0x8005));
+	}
+	model_power(bed->m, bed_node(bed, "H0_1_0"), false);
+	bed_wait(bed, SEC(2));
+	assert_false(alias(&b, MAD_SET, bed->net->nodes[other].guid));
+	assert_false(alias(&b, MAD_SET, port_guid(bed, "H1_1_1")));
+	assert_false(alias(&b, MAD_SET, port_guid(bed, "H0_1_0")));
+	bed_wait(bed, SEC(2));
+	assert_false(has_key(bed, "H1_0_0", 0x8005));
+	assert_true(has_key(bed, "H1_1_1", 0x8005));
+	sa_bed_free(&b);
+}
+
 static void
 add_row(void *arg, const char *key, const char *value)
 {
@@ -167,6 +267,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused_at_start),
 		cmocka_unit_test(test_silent_host),
+		cmocka_unit_test(test_renamed),
+		cmocka_unit_test(test_alias),
 		cmocka_unit_test(test_names_over_restart),
 	};
 

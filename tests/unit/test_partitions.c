@@ -461,7 +461,8 @@ test_pins_are_apart(void **state)
 static void
 test_pending_and_aliases(void **state)
 {
-	const char *spare[] = { "0x9999", "0xa11a5", NULL };
+	const char *spare[] = { "0x9999", "0xa11a5", NULL }, *alias[] = { "0xa11a5", NULL };
+	const char *hosts[] = { "0x1010", "0x1031", NULL };
 	struct config_partition *p;
 	struct bed b;
 
@@ -475,7 +476,21 @@ test_pending_and_aliases(void **state)
 	b.aliases[b.naliases++] = (struct pkeys_alias){ 0xa11a5, PORT_GUID(5) };
 	compile(&b);
 	assert_int_equal(b.report.pending, 1);
+	assert_int_equal(b.report.foreign, 2);
 	expect_table(&b, host_port(&b, 5), "7fff 8001");
+	/* An exception is an alias's port, too; and no alias is a node or another's port. */
+	p->except = alias;
+	member(p, hosts, MEMBERSHIP_FULL, false);
+	b.aliases[b.naliases++] = (struct pkeys_alias){ HOST_GUID(1), PORT_GUID(2) };
+	b.aliases[b.naliases++] = (struct pkeys_alias){ PORT_GUID(3), PORT_GUID(4) };
+	assert_int_equal(build(&b, NULL), 0);
+	compile(&b);
+	assert_int_equal(b.report.foreign, 3);
+	expect_table(&b, host_port(&b, 1), "7fff 8001");
+	expect_table(&b, host_port(&b, 2), "7fff");
+	expect_table(&b, host_port(&b, 3), "7fff 8001");
+	expect_table(&b, host_port(&b, 4), "7fff");
+	expect_table(&b, host_port(&b, 5), "7fff");
 	bed_free(&b);
 }
 
