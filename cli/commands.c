@@ -148,6 +148,7 @@ static const struct cli_option partitions_options[] = {
 
 static const struct cli_option partition_add_options[] = {
 	PKEY("its P_Key, 0x0001 to 0x7fff"),
+	FLAG("ipoib", "ipoib", "with the broadcast group of IP over InfiniBand"),
 	HOW,
 	IDEMPOTENT,
 	DRY_RUN,
@@ -408,7 +409,7 @@ const struct cli_command cli_commands[] = {
 		.print = print_change,
 	}, {
 		.name = "partition add",
-		.synopsis = "NAME [--pkey N] [MEMBER...] [--membership HOW] [--index0] "
+		.synopsis = "NAME [--pkey N] [--ipoib] [MEMBER...] [--membership HOW] [--index0] "
 			    "[--idempotent] [--dry-run]",
 		.help = "a new partition, which is kept across restarts",
 		.more = MEMBER "Without --pkey it gets the least P_Key that is free.\n",

@@ -18,6 +18,7 @@ struct partition_change {
 	enum partition_change_kind kind;
 	bool dry_run;			/* nothing is changed */
 	bool idempotent;		/* what is so already, or not there, is no error */
+	bool ipoib;			/* PARTITION_ADD: with the broadcast group of IPoIB */
 	const char *name;		/* of the partition; PARTITION_APPLY: "" for all */
 	uint16_t pkey;			/* PARTITION_ADD: number; 0: the least that is free */
 	const struct part_member *members;

@@ -215,6 +215,7 @@ take_row(struct partition *p, const struct part_row *r, struct entries *entries,
 	if (!r)
 		return 0;
 	p->origin |= PART_COMMAND;
+	p->ipoib = r->ipoib && !p->conf;
 	for (uint32_t i = 0; i < r->nmembers; i++)
 		entries_add(entries, &r->members[i]);
 	if (r->pkey && p->pkey && r->pkey != p->pkey)

@@ -57,6 +57,7 @@ struct partition {
 	uint16_t pkey;			/* number, 1..0x7fff */
 	uint8_t origin;			/* enum part_origin: who names it, both perhaps */
 	uint8_t enforce;		/* enum config_enforce */
+	bool ipoib;			/* a command gave it the broadcast group of IPoIB */
 	char name[PART_NAME_MAX + 1];
 	const struct config_partition *conf;	/* what the file says; NULL: nothing */
 	struct part_kind kind[PART_KINDS];
@@ -80,6 +81,7 @@ struct policy {
 struct part_row {
 	const char *name;
 	uint16_t pkey;			/* number; 0: of a partition of the file */
+	bool ipoib;			/* with the broadcast group of IPoIB */
 	const struct part_member *members;	/* by GUID, none twice */
 	uint32_t nmembers;
 };

@@ -18,7 +18,7 @@ _weft_options_of() {
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
 	"show partitions") echo --members ;;
-	"partition add") echo --pkey --membership --index0 --idempotent --dry-run ;;
+	"partition add") echo --pkey --ipoib --membership --index0 --idempotent --dry-run ;;
 	"partition remove" | "partition member remove") echo --idempotent --dry-run ;;
 	"partition set" | "partition member add") echo --membership --index0 --dry-run ;;
 	"partition apply") echo --dry-run ;;

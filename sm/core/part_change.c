@@ -89,6 +89,25 @@ name_problem(const char *name, struct error *e)
 			 "/ : \" \\", PART_NAME_MAX);
 }
 
+/* One that is there gets the groups of IPoIB too; of one of the file the file says which it has. */
+static int
+set_ipoib(const struct subnet *s, const struct partition_change *c, struct part_rows *rows,
+	  struct error *e)
+{
+	const struct partition *p = in_force(s, c->name);
+	struct part_row *row = part_rows_find(rows, c->name);
+
+	if (!c->ipoib || (p->conf && p->conf->nipoib))
+		return 0;
+	if (p->conf)
+		return error_set(e, ERR_REFUSED, "partition %s has no IPoIB by the configuration: "
+				 "change it there, and reload", c->name);
+	if (!row)
+		row = part_rows_add(rows, c->name, p->pkey);
+	row->ipoib = true;
+	return 0;
+}
+
 static int
 add_partition(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
 	      struct error *e)
@@ -99,7 +118,7 @@ add_partition(struct subnet *s, const struct partition_change *c, struct part_ro
 	if (name_problem(c->name, e))
 		return e->code;
 	if (p && c->idempotent && (!pkey || p->pkey == pkey))
-		return 0;
+		return set_ipoib(s, c, rows, e);
 	if (p || part_rows_find(rows, c->name))
 		return error_set(e, ERR_EXISTS, "subnet %s has a partition %s already, with the "
 				 "P_Key 0x%04x", s->conf->name, c->name, p ? p->pkey : 0);
@@ -111,7 +130,7 @@ add_partition(struct subnet *s, const struct partition_change *c, struct part_ro
 		pkey = free_pkey(s, rows);
 	if (!pkey)
 		return error_set(e, ERR_FULL, "no P_Key is left");
-	part_rows_add(rows, c->name, pkey);
+	part_rows_add(rows, c->name, pkey)->ipoib = c->ipoib;
 	return 0;
 }
 
@@ -131,15 +150,18 @@ remove_partition(struct subnet *s, const struct partition_change *c, struct part
 	return 0;
 }
 
-/* What the file says stays. */
+/* What the file says stays; to a change that may find things done, its index is good as well. */
 static int
-file_says(const struct partition *p, const struct part_member *m, bool remove, struct error *e)
+file_says(const struct partition *p, const struct part_member *m,
+	  const struct partition_change *c, struct error *e)
 {
+	bool remove = c->kind == PARTITION_MEMBER_REMOVE;
 	const struct part_member *is = p ? partition_member(p, m->guid) : NULL;
 	char guid[GUID_TEXT_SIZE];
 
 	if (!is || is->origin != PART_FILE ||
-	    (!remove && is->membership == m->membership && is->index0 == m->index0))
+	    (!remove && is->membership == m->membership &&
+	     (is->index0 == m->index0 || c->idempotent)))
 		return 0;
 	return error_set(e, ERR_REFUSED, "%s is a member of %s by the configuration: change it "
 			 "there, and reload", guid_text(guid, m->guid), p->name);
@@ -159,7 +181,7 @@ change_members(struct subnet *s, const struct partition_change *c, struct part_r
 	for (uint32_t i = 0; i < c->nmembers; i++) {
 		const struct part_member *m = &c->members[i];
 
-		if (file_says(p, m, remove, e))
+		if (file_says(p, m, c, e))
 			return e->code;
 		if (!row && !remove)
 			row = part_rows_add(rows, c->name, p->conf ? 0 : p->pkey);
@@ -207,7 +229,7 @@ subnet_partition(struct subnet *s, const struct partition_change *c, partition_d
 	int rc;
 
 	if (s->role != ROLE_MASTER || !s->plan)
-		return error_set(e, ERR_REFUSED, "partitions of subnet %s cannot be changed now: "
+		return error_set(e, ERR_BUSY, "partitions of subnet %s cannot be changed now: "
 				 "%s", s->conf->name, s->why_not);
 	if (s->parts.command.done)
 		return error_set(e, ERR_BUSY, "partitions of subnet %s are being changed by "

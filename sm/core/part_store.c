@@ -2,8 +2,8 @@
 /*
  * What must survive of partitions, in the store's table of that name:
  *
- *	"SUBNET/partition/NAME" -> "0xPKEY"	a command made it; 0x0000: it gave members to one of
- *						the file
+ *	"SUBNET/partition/NAME" -> "0xPKEY"	a command made it, perhaps with " ipoib"; 0x0000: it
+ *						gave members to one of the file
  *	"SUBNET/member/NAME/0xGUID" -> "full"	limited, full or both, and " index0"
  *	"SUBNET/names/NAME/SELECTION" -> "0xGUID 0xGUID ..."
  *						what a name was found to mean when it was applied;
@@ -79,7 +79,9 @@ part_rows_copy(struct part_rows *to, const struct part_rows *from)
 
 		if (r->nmembers)
 			memcpy(m, r->members, r->nmembers * sizeof(*m));
-		to->list[i] = (struct part_row){ mem_strdup(r->name), r->pkey, m, r->nmembers };
+		to->list[i] = *r;
+		to->list[i].name = mem_strdup(r->name);
+		to->list[i].members = m;
 	}
 }
 
@@ -139,14 +141,20 @@ static bool
 load_partition(struct subnet *s, const char *name, const char *value)
 {
 	struct part_row *r = part_rows_find(&s->parts.rows, name);
+	size_t word = strcspn(value, " ");
+	char digits[8];
 	uint64_t pkey;
 
-	if (!number_parse(value, 0, PKEY_NUMBER, &pkey) || strlen(name) > PART_NAME_MAX)
+	if (word >= sizeof(digits) || strlen(name) > PART_NAME_MAX ||
+	    (value[word] && strcmp(value + word, " ipoib")))
 		return false;
-	if (r)
-		r->pkey = (uint16_t)pkey;
-	else
-		part_rows_add(&s->parts.rows, name, (uint16_t)pkey);
+	snprintf(digits, sizeof(digits), "%.*s", (int)word, value);
+	if (!number_parse(digits, 0, PKEY_NUMBER, &pkey))
+		return false;
+	if (!r)
+		r = part_rows_add(&s->parts.rows, name, (uint16_t)pkey);
+	r->pkey = (uint16_t)pkey;
+	r->ipoib = value[word] != '\0';
 	return true;
 }
 
@@ -296,8 +304,8 @@ part_store_row(struct subnet *s, const struct part_row *from, const struct part_
 		drop_members(s, from, to);
 	if (from && !to)
 		put(s, NULL, "partition/%s", from->name);
-	if (to && (!from || from->pkey != to->pkey)) {
-		snprintf(value, sizeof(value), "0x%04x", to->pkey);
+	if (to && (!from || from->pkey != to->pkey || from->ipoib != to->ipoib)) {
+		snprintf(value, sizeof(value), "0x%04x%s", to->pkey, to->ipoib ? " ipoib" : "");
 		put(s, value, "partition/%s", to->name);
 	}
 	if (to)

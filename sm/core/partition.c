@@ -245,6 +245,10 @@ tell_others(struct subnet *s, const struct policy *old, const struct policy *new
 /* ---- Multicast groups of partitions ---- */
 
 #define IPOIB_GROUPS 15u	/* of a partition: one for each scope */
+/* Of a partition that has no more said of it than that it has IPoIB; as the configuration's. */
+#define LINK_LOCAL 2
+#define IPOIB_QKEY 0xb1bu
+#define RATE_10_GB 3		/* IBA 14.2.5.6, as a rate of a path */
 
 static struct sa_member
 group_of(const struct subnet *s, const struct partition *p, const struct config_group *g)
@@ -297,6 +301,18 @@ add_groups(const struct subnet *s, const struct partition *p, struct sa_member *
 	return n;
 }
 
+/* What is usual, for a partition that a command made. */
+static struct sa_member
+usual_group(const struct subnet *s, const struct partition *p)
+{
+	return (struct sa_member){
+		.mgid = broadcast_gid(p, LINK_LOCAL), .qkey = IPOIB_QKEY,
+		.pkey = p->pkey | PKEY_FULL, .mtu = (uint8_t)mtu_code(2048), .rate = RATE_10_GB,
+		.scope = LINK_LOCAL,
+		.life = (uint8_t)s->conf->subnet_timeout,
+	};
+}
+
 /* Groups that are there from the start. */
 static void
 set_groups(struct subnet *s, const struct policy *policy)
@@ -305,11 +321,14 @@ set_groups(struct subnet *s, const struct policy *policy)
 	uint32_t room = 0, len = 0, missing;
 
 	for (uint32_t i = 0; i < policy->len; i++)
-		room += policy->list[i]->conf ? policy->list[i]->conf->ngroups + IPOIB_GROUPS : 0;
+		room += policy->list[i]->conf ? policy->list[i]->conf->ngroups + IPOIB_GROUPS : 1;
 	list = mem_array(room + 1u, sizeof(*list));
-	for (uint32_t i = 0; i < policy->len; i++)
+	for (uint32_t i = 0; i < policy->len; i++) {
 		if (policy->list[i]->conf)
 			len += add_groups(s, policy->list[i], list + len);
+		else if (policy->list[i]->ipoib)
+			list[len++] = usual_group(s, policy->list[i]);
+	}
 	missing = sa_set_groups(s->sa, list, len);
 	if (missing)
 		subnet_event(s, EVENT_CONFIG, LOG_L_ERROR, 0, 0, "for %u multicast groups of "

@@ -10,6 +10,10 @@
  * partition add, remove, apply, set, member add and member remove, each also as a dry run: words
  * become members (GUIDs, which nobody need have yet, or names of nodes that are there), and the
  * core's answer tells whose access changes. The work is the core's, as that of cmd_admin.c.
+ *
+ * partition pkey add and remove are the same for programs that know partitions by their P_Keys
+ * (weft-gateway): what is so already is no error, and a P_Key that no partition has gets one, whose
+ * name says the P_Key.
  */
 
 /* ---- Members ---- */
@@ -156,19 +160,18 @@ changed(void *arg, int error, const char *text, const struct partition_report *r
 }
 
 static void
-ask(struct ctl_req *r, enum partition_change_kind kind)
+ask_for(struct ctl_req *r, const struct partition_change *what)
 {
 	uint64_t pkey = req_number(r, "pkey", 0);
-	const char *name = req_string(r, "name");
-	struct partition_change c = {
-		.kind = kind, .dry_run = req_flag(r, "dry_run"),
-		.idempotent = req_flag(r, "idempotent"), .name = name ? name : "",
-		.pkey = (uint16_t)(pkey & PKEY_NUMBER),
-	};
+	enum partition_change_kind kind = what->kind;
+	struct partition_change c = *what;
 	struct members m = { 0 };
 	struct error e = { 0 };
 	int rc;
 
+	c.dry_run = req_flag(r, "dry_run");
+	c.ipoib = req_flag(r, "ipoib");
+	c.pkey = (uint16_t)(pkey & PKEY_NUMBER);
 	if (pkey == PKEY_FULL) {
 		req_fail(r, EXIT_USAGE, "a P_Key is 0x0001 to 0x7fff, with or without the bit "
 			 "0x8000 of full members");
@@ -191,6 +194,67 @@ ask(struct ctl_req *r, enum partition_change_kind kind)
 		r->held--;
 	}
 	mem_free(m.list);
+}
+
+static void
+ask(struct ctl_req *r, enum partition_change_kind kind)
+{
+	const char *name = req_string(r, "name");
+	struct partition_change c = { .kind = kind, .idempotent = req_flag(r, "idempotent"),
+				      .name = name ? name : "" };
+
+	ask_for(r, &c);
+}
+
+/* Nobody is a member of what is not there. */
+static void
+answer_nobody(struct ctl_req *r)
+{
+	struct partition_report report = { 0 };
+
+	answer(r, "no partition has this P_Key", &report);
+}
+
+static void
+ask_by_pkey(struct ctl_req *r, enum partition_change_kind kind)
+{
+	uint16_t pkey = (uint16_t)(req_number(r, "pkey", 0) & PKEY_NUMBER);
+	struct partition_change c = { .kind = kind, .idempotent = true };
+	char name[PART_NAME_MAX + 1];
+	const struct partition *p;
+	struct partition_view v;
+
+	if (!pkey || pkey == PKEY_DEFAULT) {
+		req_fail(r, EXIT_USAGE, "the P_Key is to be from 0x0001 to 0x7ffe, with or without "
+			 "the bit 0x8000 of full members");
+		return;
+	}
+	r->subnet->partitions(r->subnet->subnet, &v);
+	p = v.policy ? policy_by_pkey(v.policy, pkey) : NULL;
+	snprintf(name, sizeof(name), "pkey-0x%04x", pkey);
+	if (p)
+		snprintf(name, sizeof(name), "%s", p->name);
+	/* Of a partition of the file the file says whether it has IPoIB. */
+	if (kind == PARTITION_ADD && p && p->conf)
+		c.kind = PARTITION_MEMBER_ADD;
+	partition_view_free(&v);
+	c.name = name;
+	if (kind == PARTITION_MEMBER_REMOVE && !p)
+		answer_nobody(r);
+	else
+		ask_for(r, &c);
+}
+
+static void
+pkey_add(struct ctl_req *r)
+{
+	ask_by_pkey(r, PARTITION_ADD);
+}
+
+static void
+pkey_remove(struct ctl_req *r)
+{
+	ask_by_pkey(r, PARTITION_MEMBER_REMOVE);
 }
 
 static void
@@ -442,7 +506,21 @@ static const char *const memberships[] = { "full", "limited", "both", NULL };
 static const struct ctl_arg add_args[] = {
 	{ .name = "name", .required = true },
 	{ .name = "pkey", .kind = ARG_NUMBER, .max = 0xffff },
+	{ .name = "ipoib", .kind = ARG_FLAG },
 	MEMBERS, HOW, IDEMPOTENT, DRY_RUN,
+	{ 0 },
+};
+
+static const struct ctl_arg pkey_add_args[] = {
+	{ .name = "pkey", .kind = ARG_NUMBER, .max = 0xffff, .required = true },
+	{ .name = "ipoib", .kind = ARG_FLAG },
+	MEMBERS, HOW, DRY_RUN,
+	{ 0 },
+};
+
+static const struct ctl_arg pkey_remove_args[] = {
+	{ .name = "pkey", .kind = ARG_NUMBER, .max = 0xffff, .required = true },
+	MEMBERS, DRY_RUN,
 	{ 0 },
 };
 
@@ -487,6 +565,8 @@ const struct ctl_command ctl_cmd_partition[] = {
 	CHANGE("partition member add", member_add_args, member_add),
 	CHANGE("partition member remove", member_remove_args, member_remove),
 	CHANGE("partition apply", apply_args, partition_apply),
+	CHANGE("partition pkey add", pkey_add_args, pkey_add),
+	CHANGE("partition pkey remove", pkey_remove_args, pkey_remove),
 	{ .name = "partition check", .args = check_args, .scope = SCOPE_PLAN,
 	  .run = partition_check },
 	{ 0 },

@@ -17,9 +17,10 @@ struct listed {
 	struct partition_view view;	/* as it was at the start */
 	const char *name;		/* the only partition; NULL: all */
 	bool members;			/* list them */
+	bool guids;			/* list what is said of GUIDs */
 	uint32_t next;			/* partition */
 	uint32_t at;			/* member, or port, of it */
-	enum { MEMBERS_PENDING, MEMBERS_LISTED } part;	/* what is written of it */
+	enum { MEMBERS_PENDING, MEMBERS_SAID, MEMBERS_LISTED } part;	/* what is written of it */
 	uint32_t pending;		/* of it, so far */
 	uint32_t ports[PKEY_NUMBER + 1];	/* by P_Key: ports that have it */
 };
@@ -103,6 +104,7 @@ put_head(struct json *j, const struct listed *l, const struct partition *p)
 	jw_str(j, "origin", origin_word(p->origin));
 	jw_str(j, "level", p->conf ? p->conf->level : NULL);
 	jw_str(j, "enforce", enforce_word(p->enforce));
+	jw_bool(j, "ipoib", p->ipoib || (p->conf && p->conf->nipoib));
 	jw_uint(j, "members_there", l->ports[p->pkey]);
 	jw_uint(j, "not_applied", p->others);
 	jw_str(j, "first_not_applied", p->others ? p->first_other : NULL);
@@ -166,6 +168,18 @@ put_member(struct json *j, const struct listed *l, const struct partition *p,
 	jw_end(j);
 }
 
+/* As it is said: also of an alias, and of who is not there. */
+static void
+put_said(struct json *j, const struct part_member *m)
+{
+	jw_object(j, NULL);
+	jw_guid(j, "guid", m->guid);
+	jw_str(j, "membership", membership_word(m->membership));
+	jw_bool(j, "index0", m->index0);
+	jw_str(j, "origin", origin_word(m->origin));
+	jw_end(j);
+}
+
 static void
 next_partition(struct json *j, struct listed *l)
 {
@@ -176,12 +190,28 @@ next_partition(struct json *j, struct listed *l)
 	l->part = MEMBERS_PENDING;
 }
 
+/* On to what else is wanted of the partition, or to the next one. */
+static void
+next_part(struct json *j, struct listed *l)
+{
+	l->at = 0;
+	if (l->part < MEMBERS_SAID && l->guids) {
+		jw_array(j, "guids");
+		l->part = MEMBERS_SAID;
+	} else if (l->part < MEMBERS_LISTED && l->members) {
+		jw_array(j, "members");
+		l->part = MEMBERS_LISTED;
+	} else {
+		next_partition(j, l);
+	}
+}
+
 /* One slice of one partition. */
 static void
 partition_step(struct ctl_req *r, struct listed *l, const struct partition *p)
 {
 	struct json *j = &r->json;
-	uint32_t end = l->part == MEMBERS_PENDING ? p->nmembers : r->plan->fabric->nports;
+	uint32_t end = l->part == MEMBERS_LISTED ? r->plan->fabric->nports : p->nmembers;
 	uint32_t until = end - l->at < SLICE ? end : l->at + SLICE;
 
 	if (l->part == MEMBERS_PENDING && !l->at)
@@ -189,22 +219,17 @@ partition_step(struct ctl_req *r, struct listed *l, const struct partition *p)
 	for (; l->at < until; l->at++) {
 		if (l->part == MEMBERS_PENDING)
 			put_pending(j, l, r->plan->fabric, &p->members[l->at]);
+		else if (l->part == MEMBERS_SAID)
+			put_said(j, &p->members[l->at]);
 		else
 			put_member(j, l, p, r->plan, l->at);
 	}
 	if (l->at < end)
 		return;
 	jw_end(j);
-	if (l->part == MEMBERS_PENDING) {
+	if (l->part == MEMBERS_PENDING)
 		jw_uint(j, "pending_total", l->pending);
-		if (l->members) {
-			jw_array(j, "members");
-			l->part = MEMBERS_LISTED;
-			l->at = 0;
-			return;
-		}
-	}
-	next_partition(j, l);
+	next_part(j, l);
 }
 
 static enum ctl_step
@@ -253,6 +278,7 @@ show_partitions(struct ctl_req *r)
 	struct listed *l = mem_zalloc(sizeof(*l));
 	const char *name = req_string(r, "name");
 	const struct partition *p;
+	struct error e;
 
 	r->state = l;
 	r->state_free = listed_free;
@@ -263,12 +289,14 @@ show_partitions(struct ctl_req *r)
 	}
 	p = name ? find(&l->view, name) : NULL;
 	if (name && !p) {
-		req_fail(r, EXIT_REFUSED, "subnet %s has no partition \"%.100s\": weft show "
-			 "partitions lists those that it has", r->subnet->name, name);
+		error_set(&e, ERR_NOT_FOUND, "subnet %s has no partition \"%.100s\": weft show "
+			  "partitions lists those that it has", r->subnet->name, name);
+		req_error(r, &e);
 		return;
 	}
 	l->name = p ? p->name : NULL;
 	l->members = req_flag(r, "members");
+	l->guids = req_flag(r, "guids");
 	if (l->view.policy)
 		count_ports(l, r->plan);
 	put_summary(req_begin(r), r, l);
@@ -278,6 +306,7 @@ show_partitions(struct ctl_req *r)
 static const struct ctl_arg show_args[] = {
 	{ .name = "name" },
 	{ .name = "members", .kind = ARG_FLAG },
+	{ .name = "guids", .kind = ARG_FLAG },
 	{ 0 },
 };
 

@@ -27,6 +27,10 @@ static const struct ctl_command *const tables[] = {
 	ctl_cmd_partition, ctl_cmd_partitions,
 };
 
+static void
+fail(struct ctl_req *r, enum ctl_exit code, const char *reason, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 static const struct ctl_command *
 command_find(const char *name)
 {
@@ -213,10 +217,12 @@ fail_no_plan(struct ctl_req *r)
 {
 	struct subnet_status st = { 0 };
 	char why[WHY_SIZE];
+	struct error e;
 
 	r->subnet->status(r->subnet->subnet, &st);
-	req_fail(r, EXIT_REFUSED, "subnet %s has no proved routing: %s (see weft status)",
-		 r->subnet->name, status_why(&st, why));
+	error_set(&e, ERR_BUSY, "subnet %s has no proved routing: %s (see weft status)",
+		  r->subnet->name, status_why(&st, why));
+	req_error(r, &e);
 }
 
 static bool
@@ -304,10 +310,9 @@ prepare(struct ctl_req *r, const char *line, size_t len)
 	if (!check_args(r))
 		return false;
 	if (r->command->change && !r->client->changes && !req_flag(r, "dry_run")) {
-		req_fail(r, EXIT_REFUSED,
-			 "\"%s\" changes the fabric: only root, the daemon's user and "
-			 "members of the control group may",
-			 r->command->name);
+		fail(r, EXIT_REFUSED, "denied",
+		     "\"%s\" changes the fabric: only root, the daemon's user and members of the "
+		     "control group may", r->command->name);
 		return false;
 	}
 	return check_scope(r, subnet);
@@ -416,27 +421,47 @@ req_end(struct ctl_req *r)
 	finish(r);
 }
 
-void
-req_fail(struct ctl_req *r, enum ctl_exit code, const char *fmt, ...)
+static void
+vfail(struct ctl_req *r, enum ctl_exit code, const char *reason, const char *fmt, va_list args)
 {
 	char text[600];
-	va_list args;
 
-	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
 	jw_init(&r->json, r->out);
 	jw_object(&r->json, NULL);
 	jw_bool(&r->json, "ok", false);
 	jw_str(&r->json, "error", text);
 	jw_uint(&r->json, "code", code);
+	jw_str(&r->json, "reason", reason);
 	finish(r);
+}
+
+static void
+fail(struct ctl_req *r, enum ctl_exit code, const char *reason, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfail(r, code, reason, fmt, args);
+	va_end(args);
+}
+
+void
+req_fail(struct ctl_req *r, enum ctl_exit code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vfail(r, code, error_name(code == EXIT_USAGE ? ERR_INVALID : code == EXIT_TIMEOUT ?
+				  ERR_TIMEOUT : ERR_REFUSED), fmt, args);
+	va_end(args);
 }
 
 void
 req_error(struct ctl_req *r, const struct error *e)
 {
-	req_fail(r, e->code == ERR_TIMEOUT ? EXIT_TIMEOUT : EXIT_REFUSED, "%s", e->text);
+	fail(r, e->code == ERR_TIMEOUT ? EXIT_TIMEOUT : EXIT_REFUSED, error_name(e->code), "%s",
+	     e->text);
 }
 
 void

@@ -135,7 +135,8 @@ req_end(struct ctl_req *r);
 void
 req_fail(struct ctl_req *r, enum ctl_exit code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* req_fail() by a library's error: its sentence, and the exit status that suits its code. */
+/* req_fail() by a library's error: its sentence, its reason, and the exit status that suits its
+ * code. */
 void
 req_error(struct ctl_req *r, const struct error *e);
 void

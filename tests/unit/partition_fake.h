@@ -13,6 +13,8 @@
 #define FAKE_NOBODY UINT64_C(0xabcdef)
 
 static struct policy *fake_policy;	/* in force; reference held for good */
+static struct partition_change fake_asked;	/* the last; without what it points to */
+static char fake_asked_name[PART_NAME_MAX + 1];
 
 /* Puts P_Keys to the plan, which nobody else has yet. */
 static inline void
@@ -52,6 +54,8 @@ fake_partition(void *subnet, const struct partition_change *c, partition_done_fn
 					   .blocks = 2 };
 
 	(void)subnet;
+	fake_asked = *c;
+	strncpy(fake_asked_name, c->name, sizeof(fake_asked_name) - 1);
 	if (strcmp(c->name, "full") == 0)
 		return error_set(e, ERR_FULL, "nothing was changed: port 1 has no room");
 	done(arg, 0, c->dry_run ? "nothing was changed" : "it is in force", &report);

@@ -120,6 +120,16 @@ test_file(void **state)
 	change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = &m, .nmembers = 1), ERR_REFUSED, &o);
 	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1), ERR_REFUSED, &o);
 	change(sm, CHANGE(REMOVE, "blue"), ERR_REFUSED, &o);
+	change(sm, CHANGE(ADD, "blue", .pkey = 5, .idempotent = true, .ipoib = true), ERR_REFUSED,
+	       &o);
+	assert_int_equal(written(b), 0);
+	/* A member already is one, wherever its key is. */
+	m.membership = MEMBERSHIP_FULL;
+	m.index0 = true;
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1), ERR_REFUSED, &o);
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1, .idempotent = true), 0,
+	       &o);
+	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8005);
 	assert_int_equal(written(b), 0);
 	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &other, .nmembers = 1), 0, &o);
 	assert_int_equal(written(b), 2);	/* the host, and the switch's port */

@@ -600,6 +600,57 @@ test_reload(void **state)
 	refused("{\"command\":\"reload\"}", 1, "weft.yaml:3:1");
 }
 
+static void
+by_pkey(const char *line, enum partition_change_kind kind, const char *name, unsigned members)
+{
+	json_t *json = ask(line);
+
+	assert_true(json_is_true(at(json, "ok")));
+	json_decref(json);
+	assert_int_equal(fake_asked.kind, kind);
+	assert_string_equal(fake_asked_name, name);
+	assert_true(fake_asked.idempotent);
+	assert_int_equal(fake_asked.nmembers, members);
+}
+
+/* For programs that know P_Keys: a partition that has it, or a new one; nothing of it is an error
+ * that is so already. */
+static void
+test_by_pkey(void **state)
+{
+	json_t *json;
+
+	(void)state;
+	by_pkey("{\"command\":\"partition pkey add\",\"args\":{\"pkey\":32775,\"members\":"
+		"[\"0x12\",\"0x13\"],\"ipoib\":true}}", PARTITION_ADD, "blue", 2);
+	assert_true(fake_asked.ipoib);
+	by_pkey("{\"command\":\"partition pkey add\",\"args\":{\"pkey\":66,\"members\":"
+		"[\"0x12\"],\"membership\":\"limited\"}}", PARTITION_ADD, "pkey-0x0042", 1);
+	assert_int_equal(fake_asked.pkey, 0x42);
+	by_pkey("{\"command\":\"partition pkey remove\",\"args\":{\"pkey\":7,\"members\":"
+		"[\"0x12\"]}}", PARTITION_MEMBER_REMOVE, "blue", 1);
+	/* Of what is not there nobody is asked. */
+	memset(&fake_asked, 0, sizeof(fake_asked));
+	json = ask("{\"command\":\"partition pkey remove\",\"args\":{\"pkey\":8,\"members\":"
+		   "[\"0x12\"]}}");
+	assert_true(json_is_true(at(json, "ok")));
+	assert_int_equal(fake_asked.nmembers, 0);
+	json_decref(json);
+	refused("{\"command\":\"partition pkey add\",\"args\":{\"pkey\":32767,\"members\":"
+		"[\"0x1\"]}}", 2, "0x7ffe");
+	refused("{\"command\":\"partition pkey add\",\"args\":{\"members\":[\"0x1\"]}}", 2, "pkey");
+	json = ask("{\"command\":\"partition member add\",\"args\":{\"name\":\"full\",\"members\":"
+		   "[\"0x1\"]}}");
+	has_str(json, "reason", "full");
+	json_decref(json);
+	json = ask("{\"command\":\"show partitions\",\"args\":{\"name\":\"0x9\"}}");
+	has_str(json, "reason", "not found");
+	json_decref(json);
+	json = ask("{\"command\":\"show partitions\",\"args\":{\"guids\":true,\"name\":\"blue\"}}");
+	assert_int_equal(json_array_size(at(json, "data.partitions.0.guids")), 3);
+	json_decref(json);
+}
+
 int
 main(void)
 {
@@ -608,7 +659,7 @@ main(void)
 		T(test_ports), T(test_links), T(test_cut), T(test_routes), T(test_path),
 		T(test_path_refused), T(test_check), T(test_check_in_turn), T(test_events),
 		T(test_topology),
-		T(test_reroute), T(test_places), T(test_reload),
+		T(test_reroute), T(test_places), T(test_reload), T(test_by_pkey),
 	};
 
 	alarm(120);

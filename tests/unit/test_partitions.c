@@ -545,8 +545,8 @@ test_commands(void **state)
 	(void)state;
 	bed_new(&b);
 	member(part(&b, "file", 1), one, MEMBERSHIP_FULL, false);
-	b.rows[b.nrows++] = (struct part_row){ "file", 0, more, 2 };
-	b.rows[b.nrows++] = (struct part_row){ "new", 9, more, 1 };
+	b.rows[b.nrows++] = (struct part_row){ "file", 0, false, more, 2 };
+	b.rows[b.nrows++] = (struct part_row){ "new", 9, false, more, 1 };
 	assert_int_equal(build(&b, NULL), 0);
 	compile(&b);
 	expect_table(&b, host_port(&b, 1), "7fff 8001 0009");
@@ -554,7 +554,7 @@ test_commands(void **state)
 	assert_int_equal(policy_by_name(b.policy, "file")->origin, PART_FILE | PART_COMMAND);
 	b.rows[1].pkey = 1;
 	assert_int_equal(build(&b, NULL), ERR_EXISTS);
-	b.rows[1] = (struct part_row){ "gone", 0, more, 1 };
+	b.rows[1] = (struct part_row){ "gone", 0, false, more, 1 };
 	assert_int_equal(build(&b, NULL), ERR_NOT_FOUND);
 	bed_free(&b);
 }
@@ -575,7 +575,8 @@ rows_of(struct bed *b, struct model *m, struct part_row rows[PARTS])
 	};
 
 	for (unsigned p = 0; p < PARTS; p++) {
-		rows[p] = (struct part_row){ part_names[p], (uint16_t)(p + 1), m->list[p], 0 };
+		rows[p] = (struct part_row){ .name = part_names[p], .pkey = (uint16_t)(p + 1),
+					     .members = m->list[p] };
 		for (unsigned h = 0; h < HOSTS; h++)
 			if (m->membership[p][h] >= 0)
 				m->list[p][rows[p].nmembers++] = (struct part_member){
