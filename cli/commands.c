@@ -20,7 +20,8 @@ static const char *const levels[] = { "error", "warning", "notice", "info", "deb
 
 static const char *const event_types[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
-	"duplicate", "refused", "routed", "fallback", "unrouted", "trap", "config", NULL,
+	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
+	"overdue", NULL,
 };
 
 static const struct cli_option wait_options[] = {
@@ -296,8 +297,8 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "[--last N | --after N] [--type TYPE] [--level LEVEL] [--follow]",
 		.help = "what happened",
 		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
-			"link-down, silent, duplicate, refused, routed, fallback, unrouted,\n"
-			"trap or config.\n"
+			"link-down, silent, duplicate, refused, routed, repaired, fallback,\n"
+			"unrouted, trap, config or overdue.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",

@@ -41,7 +41,8 @@ _weft_values_of() {
 	--type)
 		if [ "$1" = "show events" ]; then
 			echo start port role sweep node-up node-down link-up link-down silent \
-				duplicate refused routed fallback unrouted trap config
+				duplicate refused routed repaired fallback unrouted trap config
+				overdue
 		else
 			echo ca switch router
 		fi ;;

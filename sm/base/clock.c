@@ -67,6 +67,20 @@ clock_text(char buf[CLOCK_TEXT_SIZE], int64_t wall)
 	return buf;
 }
 
+bool
+clock_parse(const char *text, int64_t *wall)
+{
+	struct tm tm = { 0 };
+	unsigned part;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	int used = 0;
+
+	if (!end || sscanf(end, ".%3uZ%n", &part, &used) != 1 || used != 5 || end[used])
+		return false;
+	*wall = (int64_t)timegm(&tm) * 1000000 + (int64_t)part * 1000;
+	return true;
+}
+
 /* Three significant digits, in the smallest unit that holds them; false from a minute on. */
 static bool
 short_duration(char *buf, const char *sign, uint64_t d)

@@ -2,6 +2,7 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ clock_processor(void);		/* that this thread has had */
 /* Wall microseconds as 2026-11-29T21:13:11.123Z; returns buf. */
 const char *
 clock_text(char buf[CLOCK_TEXT_SIZE], int64_t wall);
+
+/* Such a text back; false if it is none. */
+bool
+clock_parse(const char *text, int64_t *wall);
 
 #define DURATION_TEXT_SIZE 24
 /* A duration for people: "850 us", "12.3 ms", "4.21 s", "3 min 20 s", "2 h 5 min"; returns buf. */

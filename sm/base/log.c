@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
@@ -21,9 +22,13 @@
  *
  * Before log_open() lines go to stderr at level notice. systemd names the journal's stream by
  * device and inode in JOURNAL_STREAM; only if stderr is that stream are lines marked <3>..<7>
- * (syslog(3) priorities) instead of with time and level, which the journal keeps itself.
+ * (syslog(3) priorities) instead of with time and level, which the journal keeps itself. Lines with
+ * fields go to the journal by a way of their own, which log_set_journal() lends.
  */
 #define TEXT_MAX 2000		/* bytes of a line's text, escapes included */
+#define LEAD_MAX 64		/* bytes before it */
+#define FIELDS_MAX 24		/* for the journal, of one line */
+#define FIELDS_ROOM 2048	/* bytes of them */
 #define LIMIT_LINES 10u
 #define LIMIT_WINDOW SEC(10)
 
@@ -36,6 +41,7 @@ struct sink {
 static struct sink sink = { .fd = STDERR_FILENO };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* of `sink`, and of every limit */
 static atomic_int threshold = LOG_L_NOTICE;
+static int (*send_journal)(const struct iovec *iov, int n);	/* NULL: none was lent */
 
 static const char *const level_names[] = {
 	[LOG_L_ERROR] = "error",
@@ -219,24 +225,64 @@ put(int fd, const char *line, size_t len)
 	}
 }
 
-static void
-write_line(enum log_level level, uint64_t held_back, const char *fmt, va_list args)
+/* A line for the journal with its fields: "MESSAGE=" is before the text. False: it did not take
+ * it. */
+static bool
+send_fields(enum log_level level, char *text, size_t len, const struct log_field *fields)
 {
-	char text[TEXT_MAX + 1], line[64 + TEXT_MAX + 64];
+	char priority[16], room[FIELDS_ROOM];
+	struct iovec iov[FIELDS_MAX + 2];
+	size_t used = 0;
+	int n = 0, want;
+
+	iov[n++] = (struct iovec){ text, len };
+	want = snprintf(priority, sizeof(priority), "PRIORITY=%d", 3 + (int)level);
+	iov[n++] = (struct iovec){ priority, (size_t)want };
+	for (; n < FIELDS_MAX + 2 && fields->name; n++, fields++) {
+		want = snprintf(room + used, sizeof(room) - used, "%s=%s", fields->name,
+				fields->value);
+		if (want < 0 || (size_t)want >= sizeof(room) - used)
+			break;
+		iov[n] = (struct iovec){ room + used, (size_t)want };
+		used += (size_t)want + 1;
+	}
+	return send_journal(iov, n) >= 0;
+}
+
+static void
+write_line(enum log_level level, uint64_t held_back, const struct log_field *fields,
+	   const char *fmt, va_list args)
+{
+	char text[TEXT_MAX + 1], lead[LEAD_MAX], line[LEAD_MAX + TEXT_MAX + 64];
+	char *shown = line + LEAD_MAX;
 	int want = vsnprintf(text, sizeof(text), fmt, args);
-	size_t len;
+	size_t len, before;
 
 	if (want < 0)
 		return;
-	pthread_mutex_lock(&lock);
-	len = show_lead(line, 64, sink.journal, level);
-	len += show_text(line + len, text, (size_t)want >= sizeof(text));
+	len = show_text(shown, text, (size_t)want >= sizeof(text));
 	if (held_back)
-		len += (size_t)snprintf(line + len, 60, " (%llu more held back)",
+		len += (size_t)snprintf(shown + len, 60, " (%llu more held back)",
 					(unsigned long long)held_back);
-	line[len++] = '\n';
-	put(sink.fd, line, len);
+	pthread_mutex_lock(&lock);
+	if (fields && send_journal && sink.journal) {
+		memcpy(shown - 8, "MESSAGE=", 8);
+		if (send_fields(level, shown - 8, len + 8, fields)) {
+			pthread_mutex_unlock(&lock);
+			return;
+		}
+	}
+	before = show_lead(lead, sizeof(lead), sink.journal, level);
+	memcpy(shown - before, lead, before);
+	shown[len++] = '\n';
+	put(sink.fd, shown - before, before + len);
 	pthread_mutex_unlock(&lock);
+}
+
+void
+log_set_journal(int (*send)(const struct iovec *iov, int n))
+{
+	send_journal = send;
 }
 
 void
@@ -247,7 +293,7 @@ log_write(enum log_level level, const char *fmt, ...)
 	if (!log_enabled(level))
 		return;
 	va_start(args, fmt);
-	write_line(level, 0, fmt, args);
+	write_line(level, 0, NULL, fmt, args);
 	va_end(args);
 }
 
@@ -284,6 +330,20 @@ log_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
 	if (!log_enabled(level) || !limit_pass(limit, &held_back))
 		return;
 	va_start(args, fmt);
-	write_line(level, held_back, fmt, args);
+	write_line(level, held_back, NULL, fmt, args);
+	va_end(args);
+}
+
+void
+log_fields(struct log_limit *limit, enum log_level level, const struct log_field *fields,
+	   const char *fmt, ...)
+{
+	uint64_t held_back;
+	va_list args;
+
+	if (!log_enabled(level) || !limit_pass(limit, &held_back))
+		return;
+	va_start(args, fmt);
+	write_line(level, held_back, fields, fmt, args);
 	va_end(args);
 }

@@ -51,6 +51,23 @@ void
 log_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * The same with fields, which the journal keeps beside the text; the list ends where `name` is
+ * NULL. Names are of A..Z, 0..9 and _, values any text. Other sinks have the text alone.
+ */
+struct log_field {
+	const char *name;
+	const char *value;
+};
+void
+log_fields(struct log_limit *limit, enum log_level level, const struct log_field *fields,
+	   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* How such lines reach the journal: as sd_journal_sendv(3), once, before other threads are there.
+ * Without it, or where it fails (negative), they go to it without their fields. */
+struct iovec;
+void
+log_set_journal(int (*send)(const struct iovec *iov, int n));
+
 #define log_error(...) log_write(LOG_L_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_L_WARNING, __VA_ARGS__)
 #define log_notice(...) log_write(LOG_L_NOTICE, __VA_ARGS__)

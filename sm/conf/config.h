@@ -106,6 +106,10 @@ struct config {
 		enum log_level level;
 		const char *to;		/* "journal", "stderr", a path */
 	} log;
+	struct {
+		unsigned keep;		/* at most, in memory and in the state file */
+		unsigned days;		/* in the state file no longer; 0: any time */
+	} events;
 	const char *names;		/* node-name map, NULL none */
 	unsigned threads;		/* for routing and proof; 0: one per core */
 	struct config_subnet *subnets;

@@ -180,6 +180,14 @@ const struct option schema_root[] = {
 		.stage = STAGE_LIVE, .offset = IN_CONFIG(log.to),
 		.help = "Where messages go. A file is appended to.",
 	}, {
+		.name = "events.keep", .type = OPTION_NUMBER, .min = 100, .max = 200000,
+		.initial = "10000", .stage = STAGE_RESTART, .offset = IN_CONFIG(events.keep),
+		.help = "Events that are kept, in memory (half a kilobyte each) and over restarts.",
+	}, {
+		.name = "events.days", .type = OPTION_NUMBER, .max = 36500, .initial = "0",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(events.days),
+		.help = "How old events may become that are kept over restarts. 0: any age.",
+	}, {
 		.name = "names", .type = OPTION_TEXT, .initial = "null", .check = check_path,
 		.form = "a path with a / in it, or null",
 		.stage = STAGE_LIVE, .offset = IN_CONFIG(names),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lock file, and sd_notify(3). */
+/* The lock file, sd_notify(3), and the journal. */
 #include "sm/core/daemon.h"
 
 #include <errno.h>
@@ -12,7 +12,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
+#include <systemd/sd-journal.h>
 #include <unistd.h>
+#include "sm/base/log.h"
 
 int
 daemon_lock(const char *path, const char *option, struct error *e)
@@ -58,4 +60,18 @@ daemon_notify(const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	sd_notify(0, text);
+}
+
+monotime
+daemon_watchdog(void)
+{
+	uint64_t us;
+
+	return sd_watchdog_enabled(0, &us) > 0 && us ? USEC(us / 2) : 0;
+}
+
+void
+daemon_journal(void)
+{
+	log_set_journal(sd_journal_sendv);
 }

@@ -3,6 +3,7 @@
 #define CORE_DAEMON_H
 
 #include <stdbool.h>
+#include "sm/base/clock.h"
 #include "sm/base/error.h"
 
 /*
@@ -18,5 +19,13 @@ daemon_lock(const char *path, const char *option, struct error *e);
 /* Tell the service manager (sd_notify): "READY=1", "STATUS=...". Nothing happens without one. */
 void
 daemon_notify(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* How often the service manager is to hear "WATCHDOG=1" (WatchdogSec of systemd.service(5)), with
+ * half of the time to spare; 0: never. */
+monotime
+daemon_watchdog(void);
+/* Lines of the log that have fields go to the journal with them from now on. */
+void
+daemon_journal(void);
 
 #endif

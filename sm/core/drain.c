@@ -11,7 +11,7 @@
  * answered. It names GUIDs and ports, whether they are there or not. Cables of ports that babble
  * are in it too (babble.c).
  */
-#include "sm/core/subnet_i.h"
+#include "sm/core/drain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include "sm/base/buf.h"
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
+#include "sm/core/subnet_i.h"
 
 static void
 drain_key(const struct subnet *s, char key[64])

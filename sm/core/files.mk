@@ -10,6 +10,7 @@ core_src := \
 	sm/core/forest.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
+	sm/core/history.c \
 	sm/core/lanes.c \
 	sm/core/lids.c \
 	sm/core/mft.c \
@@ -43,7 +44,8 @@ core_src := \
 	sm/core/tables.c \
 	sm/core/topo.c \
 	sm/core/trap.c \
-	sm/core/verdict.c
+	sm/core/verdict.c \
+	sm/core/watchdog.c
 core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd

@@ -20,6 +20,7 @@
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
 #include "sm/core/daemon.h"
+#include "sm/core/history.h"
 #include "sm/core/named.h"
 #include "sm/core/simulate.h"
 #include "sm/core/subnet.h"
@@ -27,10 +28,8 @@
 #include "sm/port/umad.h"
 #include "sm/store/store.h"
 
-#define EVENTS_HELD 10000	/* in memory, and kept in the state file */
 #define END_PATIENCE MSEC(500)	/* for outstanding answers, when ending */
 #define END_TURN MSEC(5)
-#define EVENTS_TRIM 1000	/* the file is trimmed each time this many were added */
 
 struct weftd {
 	const char *file;		/* configuration, NULL: built-in defaults */
@@ -43,7 +42,8 @@ struct weftd {
 	struct config *conf;
 	struct named *named;		/* files that `conf` names */
 	struct store *store;
-	struct event_ring *events;
+	struct history *history;
+	struct event_ring *events;	/* of it */
 	struct subnet **subnets;	/* conf->nsubnets */
 	struct ctl_subnet *ctl_subnets;
 	struct ctl_host host;
@@ -56,9 +56,9 @@ struct weftd {
 	bool stopping;
 	monotime end_by;		/* when answers are waited for no longer */
 	struct loop_timer *end_timer;	/* end_turn() */
+	struct loop_timer *watchdog;	/* word to the service manager that the loop turns */
 	bool judged;			/* --once: the outcome is known */
 	bool ready_told;
-	uint64_t events_stored;
 };
 
 static void
@@ -95,12 +95,11 @@ complain(const char *text, int status)
 	return status;
 }
 
-/*
- * What happens under virtual time, printed: "0.123456 what" in seconds since the start.
- */
+/* What happens under virtual time, printed: "0.123456 what" in seconds since the start. */
 static void
-print_event(const struct weftd *w, const struct event *ev)
+print_event(void *arg, const struct event *ev)
 {
+	const struct weftd *w = arg;
 	monotime now = loop_now(w->loop);
 
 	printf("%lld.%06lld %s: %s\n", (long long)(now / SEC(1)),
@@ -112,40 +111,6 @@ print_fabric(void *arg, const char *line)
 {
 	(void)arg;
 	puts(line);
-}
-
-/*
- * Events into the state file.
- */
-static void
-store_event(void *arg, const struct event *ev)
-{
-	struct weftd *w = arg;
-	struct buf b = {0};
-	struct json j;
-	char key[24];
-
-	if (w->sim_for)
-		print_event(w, ev);
-	jw_init(&j, &b);
-	event_write(&j, NULL, ev);
-	snprintf(key, sizeof(key), "%020llu", (unsigned long long)ev->sequence);
-	store_put(w->store, STORE_EVENTS, key, b.data);
-	buf_free(&b);
-	if (++w->events_stored % EVENTS_TRIM == 0)
-		store_trim(w->store, STORE_EVENTS, EVENTS_HELD);
-	store_commit(w->store, NULL, NULL);
-}
-
-static void
-last_sequence(void *arg, const char *key, const char *value)
-{
-	uint64_t *last = arg, n;
-
-	(void)value;
-	/* Not ours, or damaged: it must not wrap the count. */
-	if (number_parse(key + strspn(key, "0"), 1, UINT64_MAX / 2, &n))
-		*last = n;
 }
 
 /*
@@ -331,6 +296,7 @@ take_config(struct weftd *w, struct config *conf, struct named *named, enum conf
 		subnet_configure(w->subnets[i], &conf->subnets[i], named->names, stage);
 		w->ctl_subnets[i].name = conf->subnets[i].name;
 	}
+	history_set_days(w->history, conf->events.days);
 	config_free(w->old_conf);
 	named_free(w->old_named);
 	w->old_conf = w->conf;
@@ -405,6 +371,15 @@ on_hup(void *arg)
 		subnet_sweep(w->subnets[i]);
 }
 
+static void
+on_watchdog(void *arg)
+{
+	struct weftd *w = arg;
+
+	daemon_notify("WATCHDOG=1");
+	loop_timer_set(w->watchdog, daemon_watchdog());
+}
+
 /* Answers to what was asked come in first, for a moment: a Set is not left half known, and a port
  * is not closed under its traffic (packaged ibsim's preload library crashes then). */
 static void
@@ -456,9 +431,6 @@ open_umad(void *arg, struct loop *l, const char *selector, const struct port_eve
 static int
 open_state(struct weftd *w, struct error *e)
 {
-	uint64_t last = 0;
-	struct error ignored;
-
 	/* What is learnt from a simulated fabric must never reach the real one's state. */
 	if (w->sim || !strcmp(w->conf->state, ":memory:")) {
 		w->store = store_open_memory(w->loop);
@@ -472,10 +444,10 @@ open_state(struct weftd *w, struct error *e)
 		if (!w->store)
 			return e->code;
 	}
-	if (store_scan(w->store, STORE_EVENTS, last_sequence, &last, &ignored))
-		log_warning("%s", ignored.text);
-	w->events = event_ring_new(EVENTS_HELD, last + 1);
-	event_ring_sink(w->events, store_event, w);
+	w->history = history_new(w->loop, w->store, w->conf->events.keep, w->conf->events.days);
+	w->events = history_events(w->history);
+	if (w->sim_for)
+		history_watch(w->history, print_event, w);
 	return 0;
 }
 
@@ -565,6 +537,9 @@ start(struct weftd *w, struct error *e)
 		return e->code;
 	if (w->sim_for)
 		return 0;
+	w->watchdog = loop_timer_new(w->loop, on_watchdog, w);
+	if (daemon_watchdog())
+		on_watchdog(w);
 	loop_signal(w->loop, SIGHUP, on_hup, w);
 	loop_signal(w->loop, SIGUSR1, on_usr1, w);
 	loop_signal(w->loop, SIGTERM, on_term, w);
@@ -583,8 +558,9 @@ stop(struct weftd *w)
 	mem_free(w->ctl_subnets);
 	simulate_free(w->sim);
 	store_close(w->store);
-	event_ring_free(w->events);
+	history_free(w->history);
 	loop_timer_free(w->end_timer);
+	loop_timer_free(w->watchdog);
 	if (w->loop)
 		loop_free(w->loop);
 	named_free(w->named);
@@ -734,6 +710,7 @@ main(int argc, char **argv)
 		return complain(e.text, 2);
 	if (check)
 		return check_config(&w);
+	daemon_journal();
 	if (open_log(&w, &e)) {
 		config_free(w.conf);
 		return complain(e.text, 1);

@@ -297,7 +297,11 @@ warn_partitions(const struct subnet *s, struct subnet_status *st)
 static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
+	char text[200];
+
 	remarks_settle(&s->topo);
+	if (watchdog_text(s, text, sizeof(text)))
+		warn(st, "%s", text);
 	if (s->why_not[0] && s->role != ROLE_DISCOVERING)
 		warn(st, "%s", s->why_not);
 	if (s->plan && s->plan->reason[0])
@@ -321,8 +325,6 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_silent(s, st);
 	warn_stubborn(s, st);
 	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
-		char text[200];
-
 		if (s->peers[i].state == SM_MASTER && s->peers[i].presence != PEER_LOST)
 			warn(st, "another subnet manager claims to be master too: %s",
 			     peers_text(s, &s->peers[i], text, sizeof(text)));

@@ -32,21 +32,35 @@
 static void
 begin(void *subnet);
 
+static void
+add_event(struct subnet *s, struct event *ev, const char *fmt, va_list ap)
+{
+	ev->wall = loop_wall(s->env.loop);
+	snprintf(ev->subnet, sizeof(ev->subnet), "%s", s->conf->name);
+	vsnprintf(ev->text, sizeof(ev->text), fmt, ap);
+	event_ring_add(s->env.events, ev);
+}
+
+void
+subnet_tell(struct subnet *s, struct event *ev, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_event(s, ev, fmt, ap);
+	va_end(ap);
+}
+
 void
 subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint64_t guid,
 	     unsigned port, const char *fmt, ...)
 {
-	struct event ev = {
-		.type = type, .level = level, .guid = guid, .port = (uint8_t)port,
-		.wall = loop_wall(s->env.loop),
-	};
+	struct event ev = { .type = type, .level = level, .guid = guid, .port = (uint8_t)port };
 	va_list ap;
 
-	snprintf(ev.subnet, sizeof(ev.subnet), "%s", s->conf->name);
 	va_start(ap, fmt);
-	vsnprintf(ev.text, sizeof(ev.text), fmt, ap);
+	add_event(s, &ev, fmt, ap);
 	va_end(ap);
-	event_ring_add(s->env.events, &ev);
 }
 
 void
@@ -60,6 +74,7 @@ void
 subnet_set_stage(struct subnet *s, enum subnet_stage stage)
 {
 	s->stage = stage;
+	watchdog_stage(s);
 	reader_stage(s);
 	subnet_changed(s);
 }
@@ -445,6 +460,7 @@ lose_everything(struct subnet *s)
 	route_drop(s);
 	refresh_drop(s);
 	s->stage = SUBNET_WAITING;
+	watchdog_stage(s);
 	reader_stage(s);
 	planner_drop(s);
 	partitions_cancel(s);
@@ -477,10 +493,15 @@ watch_node(void *arg, const struct device *d, bool up)
 	struct subnet *s = arg;
 	char text[DEVICE_TEXT_SIZE];
 
-	if (news(s))
-		subnet_event(s, up ? EVENT_NODE_UP : EVENT_NODE_DOWN,
-			     up ? LOG_L_NOTICE : LOG_L_WARNING, d->guid, 0, "%s %s",
-			     device_text(text, d, s->env.names), up ? "appeared" : "is gone");
+	if (!news(s))
+		return;
+	if (up)
+		s->met.nodes_back++;
+	else
+		s->met.nodes_lost++;
+	subnet_event(s, up ? EVENT_NODE_UP : EVENT_NODE_DOWN, up ? LOG_L_NOTICE : LOG_L_WARNING,
+		     d->guid, 0, "%s %s", device_text(text, d, s->env.names),
+		     up ? "appeared" : "is gone");
 }
 
 static void
@@ -488,14 +509,22 @@ watch_link(void *arg, const struct live_port *a, const struct live_port *b, bool
 {
 	struct subnet *s = arg;
 	char one[DEVICE_TEXT_SIZE], two[DEVICE_TEXT_SIZE];
+	struct event ev = {
+		.type = up ? EVENT_LINK_UP : EVENT_LINK_DOWN,
+		.level = up ? LOG_L_NOTICE : LOG_L_WARNING,
+		.guid = a->device->guid, .port = a->number,
+		.peer_guid = b->device->guid, .peer_port = b->number,
+	};
 
-	if (news(s))
-		subnet_event(s, up ? EVENT_LINK_UP : EVENT_LINK_DOWN,
-			     up ? LOG_L_NOTICE : LOG_L_WARNING, a->device->guid, a->number,
-			     "link %s port %u to %s port %u is %s",
-			     device_text(one, a->device, s->env.names), a->number,
-			     device_text(two, b->device, s->env.names), b->number,
-			     up ? "up" : "down");
+	if (!news(s))
+		return;
+	if (up)
+		s->met.links_back++;
+	else
+		s->met.links_lost++;
+	subnet_tell(s, &ev, "link %s port %u to %s port %u is %s",
+		    device_text(one, a->device, s->env.names), a->number,
+		    device_text(two, b->device, s->env.names), b->number, up ? "up" : "down");
 }
 
 static void
@@ -547,6 +576,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->born = loop_now(env->loop);
 	s->stage = SUBNET_WAITING;
 	topo_init(&s->topo);
+	watchdog_init(s);
 	sweep_init(s);
 	reader_init(s);
 	lids_load(s);
@@ -604,6 +634,7 @@ subnet_free(struct subnet *s)
 	loop_timer_free(s->turn);
 	loop_timer_free(s->impatience);
 	loop_timer_free(s->proof.timer);
+	watchdog_free(s);
 	reader_free(s);
 	refresh_free(s);
 	topo_free(&s->topo);

@@ -4,11 +4,13 @@
 
 #include "qos/compose.h"
 #include "sm/base/map.h"
+#include "sm/core/drain.h"
 #include "sm/core/multicast.h"
 #include "sm/core/partition_i.h"
 #include "sm/core/subnet.h"
 #include "sm/core/remarks.h"
 #include "sm/core/topo.h"
+#include "sm/core/watchdog.h"
 #include "sm/fabric/change.h"
 #include "sm/port/transact.h"
 
@@ -232,26 +234,6 @@ struct peer_sm {
 	monotime ask_at;	/* PEER_LOST: light sweeps do not ask it before */
 };
 
-/* What traffic is kept off; see drain.c. */
-enum drain_why {
-	DRAIN_ASKED,		/* by an administrator */
-	DRAIN_BABBLES,		/* till the port is quiet: babble.c */
-	DRAIN_DISABLED,		/* the port of a switch is to be disabled: babble.c */
-	DRAIN_ENABLING,		/* and is to be enabled again; then the entry goes */
-};
-
-struct drain {
-	uint64_t guid;		/* node GUID */
-	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
-	enum drain_why why;	/* only DRAIN_ASKED may be of a whole switch */
-	monotime heard;		/* DRAIN_BABBLES: when it sent its last trap */
-};
-
-struct drains {
-	struct drain *list;	/* in the order in which they were asked for */
-	uint32_t len;		/* how many */
-};
-
 /* The proof from nothing that follows that of a repair; see proof.c. */
 struct proof_job;
 struct proof {
@@ -388,6 +370,7 @@ struct subnet {
 	uint8_t stranger_hops;		/* its length, 0: nobody asked */
 	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
+	struct watchdog watchdog;	/* of the stage that runs */
 	struct proof proof;		/* of the published plan */
 	struct multicast multicast;	/* trees of multicast groups */
 	struct guids guids;		/* alias GUIDs of ports */
@@ -397,6 +380,10 @@ struct subnet {
 	struct reader reader;		/* tables read in the background */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
+	struct {
+		uint32_t links_lost, links_back;
+		uint32_t nodes_lost, nodes_back;
+	} met;				/* since tables were programmed last */
 	monotime change_started;	/* the sweep or command that led to the present push */
 	monotime rested;		/* when the last one ended */
 
@@ -418,6 +405,10 @@ struct subnet {
 void
 subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint64_t guid,
 	     unsigned port, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* The same for one that has more to it: `ev` gets time, subnet and text. */
+void
+subnet_tell(struct subnet *s, struct event *ev, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Ask for a sweep of at least this kind, soon: events of one instant are collected. */
 void
 subnet_want_sweep(struct subnet *s, enum sweep_kind kind);
@@ -582,29 +573,6 @@ void
 babble_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 babble_idle(struct subnet *s);
-
-/* drain.c */
-void
-drains_add(struct drains *d, const struct drain *new);
-void
-drains_load(struct subnet *s);
-void
-drains_save(struct subnet *s, store_done_fn fn, void *arg);
-void
-drains_copy(struct drains *to, const struct drains *from);
-void
-drains_free(struct drains *d);
-/* Take CHANGE_DRAIN or CHANGE_UNDRAIN on; the node is one of `f`. ERR_REFUSED, ERR_EXISTS,
- * ERR_NOT_FOUND with a sentence, and nothing is changed. */
-int
-drains_change(struct drains *d, const struct fabric *f, const struct change *c, struct error *e);
-/* The snapshot as routing is to see it (a reference); report->cables and ->kept are filled. */
-const struct fabric *
-drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
-	   struct change_report *report);
-/* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
-const struct fabric *
-drains_without(const struct fabric *f, const struct change *c, struct change_report *report);
 
 /* proof.c */
 /* Timer: prove the published plan from nothing. */

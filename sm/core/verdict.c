@@ -167,22 +167,68 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	planner_free_job(job);
 }
 
+/* "2 cables and 1 node lost, 3 cables back: ", or "" where nothing came or went. */
+static const char *
+met_text(const struct subnet *s, char *to, size_t size)
+{
+	const struct {
+		uint32_t count;
+		const char *one;	/* what it is */
+		const char *fate;
+	} rows[] = {
+		{ s->met.links_lost, "cable", "lost" }, { s->met.nodes_lost, "node", "lost" },
+		{ s->met.links_back, "cable", "back" }, { s->met.nodes_back, "node", "back" },
+	};
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].count)
+			used += (size_t)snprintf(to + used, size - used, "%s%u %s%s %s",
+						 used ? ", " : "", rows[i].count, rows[i].one,
+						 rows[i].count == 1 ? "" : "s", rows[i].fate);
+	if (used)
+		snprintf(to + used, size - used, ": ");
+	return to;
+}
+
+static void
+set_met(const struct subnet *s, struct event *ev)
+{
+	if (s->met.links_lost || s->met.nodes_lost)
+		ev->type = EVENT_REPAIRED;
+	event_set(ev, EVENT_LINKS_LOST, s->met.links_lost);
+	event_set(ev, EVENT_LINKS_BACK, s->met.links_back);
+	event_set(ev, EVENT_NODES_LOST, s->met.nodes_lost);
+	event_set(ev, EVENT_NODES_BACK, s->met.nodes_back);
+	event_set(ev, EVENT_CUT_OFF, s->plan->check.cut_off);
+}
+
 static void
 tell_up(struct subnet *s)
 {
 	const struct fabric *f = s->plan->fabric;
 	const struct subnet_status *st = &s->st;
-	char took[DURATION_TEXT_SIZE];
+	monotime passed = loop_now(s->env.loop) - s->change_started;
+	struct event ev = { .type = EVENT_ROUTED, .level = LOG_L_NOTICE };
+	char took[DURATION_TEXT_SIZE], met[120], lost[64] = "";
 
-	duration_text(took, loop_now(s->env.loop) - s->change_started);
-	subnet_event(s, EVENT_ROUTED, LOG_L_NOTICE, 0, 0, "subnet %s is up: %u hosts, %u switches, "
-		     "%u links, engine %s, %u blocks (%u entries) written, in %s (discovery "
-		     "%.0f ms, routing %.0f ms, proof %.0f ms, programming %.0f ms, %llu MADs so "
-		     "far)",
-		     s->conf->name, f->ncas, f->nswitches, f->nlinks, s->plan->engine_running,
-		     s->push.blocks, s->push.entries, took, st->discover_ms, st->route_ms,
-		     st->check_ms, st->program_ms,
-		     (unsigned long long)transact_counters(s->transact)->sent_total);
+	duration_text(took, passed);
+	event_set(&ev, EVENT_TOOK_US, (uint64_t)passed / 1000);
+	event_set(&ev, EVENT_ENTRIES, s->push.entries);
+	event_set(&ev, EVENT_BLOCKS, s->push.blocks);
+	set_met(s, &ev);
+	if (s->plan->check.cut_off)
+		snprintf(lost, sizeof(lost), ", %llu pairs that no cables connect",
+			 (unsigned long long)s->plan->check.cut_off);
+	subnet_tell(s, &ev, "%ssubnet %s is up: %u hosts, %u switches, %u links%s, engine %s, %u "
+		    "blocks (%u entries) written, in %s (discovery %.0f ms, routing %.0f ms, "
+		    "proof %.0f ms, programming %.0f ms, %llu MADs so far)",
+		    met_text(s, met, sizeof(met)), s->conf->name, f->ncas, f->nswitches,
+		    f->nlinks, lost, s->plan->engine_running, s->push.blocks, s->push.entries,
+		    took, st->discover_ms, st->route_ms, st->check_ms, st->program_ms,
+		    (unsigned long long)transact_counters(s->transact)->sent_total);
+	memset(&s->met, 0, sizeof(s->met));
 }
 
 static void

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/fabric/event.h"
+
+#include <ctype.h>
+#include <stdio.h>
 #include "sm/base/mem.h"
+#include "sm/base/text.h"
 
 /*
  * The ring of recent events. It owns copies; the core adds, the control socket reads, the sink
@@ -30,10 +34,23 @@ static const char *const type_names[EVENT_TYPES] = {
 	[EVENT_DUPLICATE] = "duplicate",
 	[EVENT_REFUSED] = "refused",
 	[EVENT_ROUTED] = "routed",
+	[EVENT_REPAIRED] = "repaired",
 	[EVENT_FALLBACK] = "fallback",
 	[EVENT_UNROUTED] = "unrouted",
 	[EVENT_TRAP] = "trap",
 	[EVENT_CONFIG] = "config",
+	[EVENT_OVERDUE] = "overdue",
+};
+
+static const char *const figure_names[EVENT_FIGURES] = {
+	[EVENT_TOOK_US] = "took_us",
+	[EVENT_ENTRIES] = "entries",
+	[EVENT_BLOCKS] = "blocks",
+	[EVENT_LINKS_LOST] = "links_lost",
+	[EVENT_LINKS_BACK] = "links_back",
+	[EVENT_NODES_LOST] = "nodes_lost",
+	[EVENT_NODES_BACK] = "nodes_back",
+	[EVENT_CUT_OFF] = "cut_off",
 };
 
 struct event_ring *
@@ -64,6 +81,98 @@ event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *
 }
 
 void
+event_ring_restore(struct event_ring *r, const struct event *ev)
+{
+	if (ev->sequence < r->next)
+		return;
+	if (r->first == r->next)
+		r->first = ev->sequence;
+	r->next = ev->sequence + 1;
+	r->events[ev->sequence % r->len] = *ev;
+}
+
+void
+event_ring_skip(struct event_ring *r, uint64_t sequence)
+{
+	if (sequence <= r->next)
+		return;
+	if (r->first == r->next)
+		r->first = sequence;
+	r->next = sequence;
+}
+
+/* What the journal is given beside the text. */
+#define FIELDS_MAX (7 + EVENT_FIGURES + 1)
+struct fields {
+	struct log_field list[FIELDS_MAX];	/* ends where there is no name */
+	char names[EVENT_FIGURES][32];		/* of figures */
+	char values[FIELDS_MAX][GUID_TEXT_SIZE + 2];	/* of those that are numbers */
+	unsigned len;				/* of them in use */
+};
+
+static void
+add_text(struct fields *f, const char *name, const char *value)
+{
+	if (value[0])
+		f->list[f->len++] = (struct log_field){ name, value };
+}
+
+static void
+add_number(struct fields *f, const char *name, uint64_t value)
+{
+	char *text = f->values[f->len];
+
+	snprintf(text, sizeof(f->values[0]), "%llu", (unsigned long long)value);
+	add_text(f, name, text);
+}
+
+static void
+add_guid(struct fields *f, const char *name, uint64_t guid)
+{
+	if (guid)
+		add_text(f, name, guid_text(f->values[f->len], guid));
+}
+
+/* "took_us" is WEFT_TOOK_US there. */
+static const char *
+field_name(char to[32], const char *name)
+{
+	size_t len = (size_t)snprintf(to, 32, "WEFT_%s", name);
+
+	for (size_t i = 0; i < len && i < 31; i++)
+		to[i] = (char)toupper((unsigned char)to[i]);
+	return to;
+}
+
+static void
+make_fields(struct fields *f, const struct event *e)
+{
+	add_text(f, "WEFT_EVENT", event_type_name(e->type));
+	add_number(f, "WEFT_SEQUENCE", e->sequence);
+	add_text(f, "WEFT_SUBNET", e->subnet);
+	add_guid(f, "WEFT_GUID", e->guid);
+	if (e->port)
+		add_number(f, "WEFT_PORT", e->port);
+	add_guid(f, "WEFT_PEER_GUID", e->peer_guid);
+	if (e->lid)
+		add_number(f, "WEFT_LID", e->lid);
+	for (unsigned i = 0; i < EVENT_FIGURES; i++)
+		if (e->has >> i & 1)
+			add_number(f, field_name(f->names[i], figure_names[i]), e->figure[i]);
+}
+
+/* `journalctl WEFT_EVENT=link-down` finds them: systemd.journal-fields(7). */
+static void
+tell_log(struct log_limit *limit, const struct event *e)
+{
+	struct fields f = { 0 };
+
+	make_fields(&f, e);
+	log_fields(limit, e->level, f.list, "%s%s%s: %s", e->subnet, e->subnet[0] ? " " : "",
+		   event_type_name(e->type), e->text);
+}
+
+void
 event_ring_add(struct event_ring *r, const struct event *ev)
 {
 	struct event *e = &r->events[r->next % r->len];
@@ -73,8 +182,7 @@ event_ring_add(struct event_ring *r, const struct event *ev)
 	e->sequence = r->next++;
 	e->subnet[sizeof(e->subnet) - 1] = '\0';
 	e->text[sizeof(e->text) - 1] = '\0';
-	log_limited(&r->limits[type], e->level, "%s%s%s: %s", e->subnet, e->subnet[0] ? " " : "",
-		    type_names[type], e->text);
+	tell_log(&r->limits[type], e);
 	if (r->sink)
 		r->sink(r->sink_arg, e);
 }
@@ -82,9 +190,10 @@ event_ring_add(struct event_ring *r, const struct event *ev)
 const struct event *
 event_get(const struct event_ring *r, uint64_t sequence)
 {
-	if (sequence < event_oldest(r) || sequence >= r->next)
-		return NULL;
-	return &r->events[sequence % r->len];
+	const struct event *ev = &r->events[sequence % r->len];
+
+	/* Of what an earlier run left, some may be missing. */
+	return sequence && ev->sequence == sequence ? ev : NULL;
 }
 
 uint64_t
@@ -97,6 +206,12 @@ uint64_t
 event_oldest(const struct event_ring *r)
 {
 	return r->next - r->first > r->len ? r->next - r->len : r->first;
+}
+
+const char *
+event_figure_name(enum event_figure f)
+{
+	return (unsigned)f < EVENT_FIGURES ? figure_names[f] : "?";
 }
 
 const char *
@@ -122,6 +237,13 @@ event_write(struct json *j, const char *key, const struct event *ev)
 		jw_uint(j, "lid", ev->lid);
 	if (ev->port)
 		jw_uint(j, "port", ev->port);
+	if (ev->peer_guid)
+		jw_guid(j, "peer_guid", ev->peer_guid);
+	if (ev->peer_port)
+		jw_uint(j, "peer_port", ev->peer_port);
+	for (unsigned i = 0; i < EVENT_FIGURES; i++)
+		if (ev->has >> i & 1)
+			jw_uint(j, figure_names[i], ev->figure[i]);
 	jw_str(j, "text", ev->text);
 	jw_end(j);
 }

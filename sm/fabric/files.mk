@@ -1,5 +1,6 @@
 fabric_src := \
 	sm/fabric/event.c \
+	sm/fabric/event_read.c \
 	sm/fabric/fabric.c \
 	sm/fabric/fabric_ibnet.c \
 	sm/fabric/path.c \
@@ -11,4 +12,4 @@ fabric_src := \
 	sm/fabric/sls.c
 fabric_public := $(addprefix sm/fabric/,change.h event.h fabric.h levels.h pkeys.h plan.h plan_row.h plan_text.h \
 	sls.h status.h)
-fabric_pkgs :=
+fabric_pkgs := jansson

@@ -49,7 +49,7 @@ def test_sim_virtual():
         first = weftd(tmp, *argv, "--sim-seed", "7").stdout
         need(first == weftd(tmp, *argv, "--sim-seed", "7").stdout, "two runs of a seed differ")
         need(first != weftd(tmp, *argv, "--sim-seed", "8").stdout, "the seed changes nothing")
-        last = re.findall(r"routed: .*? (\d+) links", first)
+        last = re.findall(r"(?:routed|repaired): .*? (\d+) links", first)
         need(last and last[-1] == "48", "the last routing is not of all 48 links: %s" % last)
         need("A0_0 reboots" in first and "link-down: " in first, "faults are not told of")
         need(not weftd(tmp, *argv).stderr, "events come twice, for the log has them too")

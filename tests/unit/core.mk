@@ -4,6 +4,10 @@ $(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^
 
+unit_tests += test_core_history
+test_core_history_libs := $(core_bed_libs)
+test_core_history_extra := -lcmocka
+
 unit_tests += test_core_discovery test_core_claims test_core_lids
 test_core_discovery_libs := $(core_bed_libs)
 test_core_discovery_extra := -lcmocka

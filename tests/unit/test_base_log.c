@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -215,9 +216,9 @@ test_bad_file(void **state)
 	assert_int_equal(lines(), 1);
 }
 
-/* Write one line of each level to a file that stands for stderr; `stream` as systemd would say. */
+/* Log to a file that stands for stderr; `stream` as systemd would say. */
 static void
-to_stderr(const char *to, const char *stream)
+to_stderr(const char *to, const char *stream, void (*log)(void))
 {
 	int saved = dup(STDERR_FILENO);
 	int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
@@ -230,8 +231,7 @@ to_stderr(const char *to, const char *stream)
 	snprintf(value, sizeof(value), stream, (unsigned long)st.st_dev, (unsigned long)st.st_ino);
 	setenv("JOURNAL_STREAM", value, 1);
 	log_open(to, LOG_L_DEBUG, NULL);
-	for (int i = LOG_L_ERROR; i <= LOG_L_DEBUG; i++)
-		log_write((enum log_level)i, "x");
+	log();
 	dup2(saved, STDERR_FILENO);
 	close(fd);
 	close(saved);
@@ -239,19 +239,73 @@ to_stderr(const char *to, const char *stream)
 	read_file(path);
 }
 
+static void
+log_each_level(void)
+{
+	for (int i = LOG_L_ERROR; i <= LOG_L_DEBUG; i++)
+		log_write((enum log_level)i, "x");
+}
+
 /* Priorities of syslog(3): error 3, warning 4, notice 5, info 6, debug 7. */
 static void
 test_journal(void **state)
 {
 	(void)state;
-	to_stderr("journal", "%lu:%lu");
+	to_stderr("journal", "%lu:%lu", log_each_level);
 	assert_string_equal(text, "<3>x\n<4>x\n<5>x\n<6>x\n<7>x\n");
-	to_stderr("journal", "%lu:1%lu");
+	to_stderr("journal", "%lu:1%lu", log_each_level);
 	assert_true(matches(text, "^2[^ ]+Z error x\n"));
-	to_stderr("journal", "nonsense");
+	to_stderr("journal", "nonsense", log_each_level);
 	assert_true(matches(text, "^2[^ ]+Z error x\n"));
-	to_stderr("stderr", "%lu:%lu");
+	to_stderr("stderr", "%lu:%lu", log_each_level);
 	assert_true(matches(text, "^2[^ ]+Z error x\n"));
+}
+
+static char sent[2000];		/* what the journal was given: a field a line */
+static int journal_answer;	/* what it says to that */
+
+static int
+take_fields(const struct iovec *iov, int n)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < n; i++)
+		used += (size_t)snprintf(sent + used, sizeof(sent) - used, "%.*s\n",
+					 (int)iov[i].iov_len, (const char *)iov[i].iov_base);
+	return journal_answer;
+}
+
+static void
+log_an_event(void)
+{
+	static const struct log_field fields[] = {
+		{ "WEFT_EVENT", "link-down" }, { "WEFT_GUID", "0x1\n2" }, { NULL, NULL },
+	};
+	struct log_limit limit = { 0 };
+
+	sent[0] = '\0';
+	log_fields(&limit, LOG_L_WARNING, fields, "%s\n", "gone");
+}
+
+/* systemd.journal-fields(7): MESSAGE, PRIORITY (warning is 4), and ours. */
+static void
+test_fields(void **state)
+{
+	(void)state;
+	to_stderr("journal", "%lu:%lu", log_an_event);
+	assert_string_equal(text, "<4>gone\\n\n");
+	log_set_journal(take_fields);
+	to_stderr("journal", "%lu:%lu", log_an_event);
+	assert_string_equal(text, "");
+	assert_string_equal(sent, "MESSAGE=gone\\n\nPRIORITY=4\nWEFT_EVENT=link-down\n"
+			    "WEFT_GUID=0x1\n2\n");
+	journal_answer = -1;
+	to_stderr("journal", "%lu:%lu", log_an_event);
+	assert_string_equal(text, "<4>gone\\n\n");
+	to_stderr("stderr", "%lu:%lu", log_an_event);
+	assert_true(matches(text, "^2[^ ]+Z warning gone.n\n$"));
+	assert_string_equal(sent, "");
+	log_set_journal(NULL);
 }
 
 enum { WRITERS = 4, LINES_EACH = 500 };
@@ -306,6 +360,7 @@ main(void)
 		cmocka_unit_test(test_reopen),
 		cmocka_unit_test(test_bad_file),
 		cmocka_unit_test(test_journal),
+		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_threads),
 	};
 

@@ -46,7 +46,8 @@ test_messages(void **state)
 		  "t.yaml:2:5: unknown option \"threads\" in a subnet: it belongs to the top of "
 		  "the file" },
 		{ "log.level: info\n", "t.yaml:1:1: unknown option \"log.level\"; "
-		  "expected state, control, log, names, threads, subnets, groups, partitions or "
+		  "expected state, control, log, events, names, "
+		  "threads, subnets, groups, partitions or "
 		  "qos" },
 		{ "log: {level: inof}\n", "t.yaml:1:14: log.level: expected error, warning, "
 		  "notice, info or debug, found \"inof\"; did you mean \"info\"?" },
@@ -425,6 +426,7 @@ test_print_golden(void **state)
 	static const char head[] = "state: /var/lib/weft/weft.db\ncontrol:\n"
 		"  socket: /run/weft/weft.sock\n  group: null\nlog:\n  level: notice\n  to: "
 		"journal\n"
+		"events:\n  keep: 10000\n  days: 0\n"
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"

@@ -36,6 +36,12 @@ settle(struct bed_sm *sm)
 	bed_forget(sm);
 }
 
+static bool
+mended(const struct bed_sm *sm)
+{
+	return bed_event(sm, EVENT_REPAIRED, " is up: ") || bed_event(sm, EVENT_ROUTED, " is up: ");
+}
+
 /* Until the fabric is told to be up again; each stage but programming at once. */
 static void
 found_at_once(struct bed_sm *sm)
@@ -44,7 +50,7 @@ found_at_once(struct bed_sm *sm)
 	uint64_t late = c->timed_out;
 	monotime start = loop_now(sm->bed->loop);
 
-	while (!bed_event(sm, EVENT_ROUTED, " is up: ")) {
+	while (!mended(sm)) {
 		bed_wait(sm->bed, USEC(100));
 		if (loop_now(sm->bed->loop) - start > BOUND)
 			fail_msg("not mended: %s", sm->s->why_not);
@@ -104,7 +110,7 @@ when_a_look_is_due(void **state)
 		bed_wait(b, due - loop_now(b->loop) - MSEC(2) + i * USEC(500));
 		repeated = c->retried;
 		model_link_set(b->m, l0, port_to(b, l0, a0), i % 2);
-		while (!bed_event(sm, EVENT_ROUTED, " is up: "))
+		while (!mended(sm))
 			bed_wait(b, USEC(100));
 		assert_true(sm->s->st.discover_ms < 250);
 		if (i < 4 || i % 2)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_DRAIN_H
+#define CORE_DRAIN_H
+
+#include <stdint.h>
+#include "sm/base/clock.h"
+#include "sm/base/error.h"
+#include "sm/fabric/change.h"
+#include "sm/fabric/fabric.h"
+#include "sm/store/store.h"
+
+/* What traffic is kept off; see drain.c. */
+enum drain_why {
+	DRAIN_ASKED,		/* by an administrator */
+	DRAIN_BABBLES,		/* till the port is quiet: babble.c */
+	DRAIN_DISABLED,		/* the port of a switch is to be disabled: babble.c */
+	DRAIN_ENABLING,		/* and is to be enabled again; then the entry goes */
+};
+
+struct drain {
+	uint64_t guid;		/* node GUID */
+	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
+	enum drain_why why;	/* only DRAIN_ASKED may be of a whole switch */
+	monotime heard;		/* DRAIN_BABBLES: when it sent its last trap */
+};
+
+struct drains {
+	struct drain *list;	/* in the order in which they were asked for */
+	uint32_t len;		/* how many */
+};
+
+struct subnet;
+
+void
+drains_add(struct drains *d, const struct drain *new);
+void
+drains_load(struct subnet *s);
+void
+drains_save(struct subnet *s, store_done_fn fn, void *arg);
+void
+drains_copy(struct drains *to, const struct drains *from);
+void
+drains_free(struct drains *d);
+/* Take CHANGE_DRAIN or CHANGE_UNDRAIN on; the node is one of `f`. ERR_REFUSED, ERR_EXISTS,
+ * ERR_NOT_FOUND with a sentence, and nothing is changed. */
+int
+drains_change(struct drains *d, const struct fabric *f, const struct change *c, struct error *e);
+/* The snapshot as routing is to see it (a reference); report->cables and ->kept are filled. */
+const struct fabric *
+drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
+	   struct change_report *report);
+/* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
+const struct fabric *
+drains_without(const struct fabric *f, const struct change *c, struct change_report *report);
+
+#endif
