@@ -249,9 +249,9 @@ print_multicast(const struct cli *c, const json_t *data)
 	static const struct table_column columns[] = {
 		{ "MLID", true }, { "MGID", false }, { "MEMBERS", true }, { "SWITCHES", true },
 		{ "SHARED", true }, { "P_KEY", true }, { "Q_KEY", true }, { "MTU", true },
-		{ "GB/S", true },
+		{ "GB/S", true }, { "SL", true }, { "LEVEL", false },
 	};
-	struct table *t = table_new(columns, 9);
+	struct table *t = table_new(columns, 11);
 	const json_t *rows = json_object_get(data, "groups");
 	json_t *g;
 	size_t i;
@@ -271,6 +271,9 @@ print_multicast(const struct cli *c, const json_t *data)
 		table_cell(t, "0x%08llx", N(g, "qkey"));
 		table_cell(t, "%llu", N(g, "mtu"));
 		table_cell(t, "%.1f", (double)field_uint(g, "rate_mbps") / 1000);
+		table_cell(t, "%llu", N(g, "sl"));
+		table_cell(t, "%s", json_is_string(json_object_get(g, "level")) ?
+			   field_str(g, "level") : "-");
 	}
 	finish(t, data, "groups");
 }

@@ -83,7 +83,8 @@ static const struct option schema_members[] = {
 		.name = "sl", .type = OPTION_NUMBER, .max = 15, .initial = "auto", \
 		.word = "auto", .word_value = CONFIG_SL_FREE, \
 		.stage = STAGE_PARTITIONS, .offset = IN_ADDRESS(sl), \
-		.help = "Service level; auto takes that of the level of the partition.", \
+		.help = "Service level; auto takes that of the level that rules or the " \
+			"partition name, else of the first.", \
 	}, { \
 		.name = "qkey", .type = OPTION_NUMBER, .max = UINT32_MAX, .hex = true, \
 		.initial = "0xb1b", \

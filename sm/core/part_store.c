@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What must survive of partitions, in the store's table of that name:
+ * What must survive of partitions and of names in rules, in the store's table of that name:
  *
  *	"SUBNET/partition/NAME" -> "0xPKEY"	a command made it, perhaps with " ipoib"; 0x0000: it
  *						gave members to one of the file
@@ -8,6 +8,7 @@
  *	"SUBNET/names/NAME/SELECTION" -> "0xGUID 0xGUID ..."
  *						what a name was found to mean when it was applied;
  *						"NAME:SELECTION" for an exception
+ *	"SUBNET/rules/qos/SELECTION" -> likewise, of rules of quality of service
  *
  * Names of partitions have no "/" and no ":", those of subnets neither. A row that cannot be read
  * is told and passed over: nobody becomes a member by it. Of a name the GUIDs that can be read
@@ -184,7 +185,7 @@ load_member(struct subnet *s, const char *rest, const char *value)
 }
 
 static bool
-load_names(struct subnet *s, const char *key, const char *value)
+load_names(struct pins *pins, const char *key, const char *value)
 {
 	uint64_t *guids = mem_array(strlen(value) / 2 + 2, sizeof(*guids));
 	char *copy = mem_strdup(value), *save = NULL;
@@ -197,7 +198,7 @@ load_names(struct subnet *s, const char *key, const char *value)
 		len += is_guid;
 		ok &= is_guid;
 	}
-	pins_set(s->parts.pins, key, guids, len);
+	pins_set(pins, key, guids, len);
 	mem_free(copy);
 	mem_free(guids);
 	return ok;
@@ -218,7 +219,9 @@ load_row(void *arg, const char *key, const char *value)
 	else if (!strncmp(key, "member/", 7))
 		ok = load_member(s, key + 7, value);
 	else if (!strncmp(key, "names/", 6))
-		ok = load_names(s, key + 6, value);
+		ok = load_names(s->parts.pins, key + 6, value);
+	else if (!strncmp(key, "rules/", 6))
+		ok = load_names(s->parts.rule_pins, key + 6, value);
 	else if (!strcmp(key, "ours"))
 		s->parts.ours = true;
 	if (!ok)
@@ -314,6 +317,7 @@ part_store_row(struct subnet *s, const struct part_row *from, const struct part_
 
 struct pin_diff {
 	struct subnet *s;
+	const char *kind;		/* "names" of partitions, "rules" */
 	const struct pins *other;	/* held against it */
 };
 
@@ -324,7 +328,7 @@ drop_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
 
 	(void)guids;
 	if (!pins_get(d->other, key, &len))
-		put(d->s, NULL, "names/%s", key);
+		put(d->s, NULL, "%s/%s", d->kind, key);
 }
 
 static void
@@ -341,14 +345,14 @@ put_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
 	buf_str(&value, "");
 	for (uint32_t i = 0; i < len; i++)
 		buf_printf(&value, "%s%s", i ? " " : "", guid_text(guid, guids[i]));
-	put(d->s, value.data ? value.data : "", "names/%s", key);
+	put(d->s, value.data ? value.data : "", "%s/%s", d->kind, key);
 	buf_free(&value);
 }
 
 void
-part_store_pins(struct subnet *s, const struct pins *from, const struct pins *to)
+part_store_pins(struct subnet *s, const char *kind, const struct pins *from, const struct pins *to)
 {
-	struct pin_diff drop = { s, to }, add = { s, from };
+	struct pin_diff drop = { s, kind, to }, add = { s, kind, from };
 
 	pins_each(from, drop_pin, &drop);
 	pins_each(to, put_pin, &add);

@@ -15,12 +15,10 @@
  */
 #include "sm/core/subnet_i.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/sa/sa.h"
-#include "sm/wire/cursor.h"
 
 /* ---- What a job is made of ---- */
 
@@ -242,100 +240,6 @@ tell_others(struct subnet *s, const struct policy *old, const struct policy *new
 	}
 }
 
-/* ---- Multicast groups of partitions ---- */
-
-#define IPOIB_GROUPS 15u	/* of a partition: one for each scope */
-/* Of a partition that has no more said of it than that it has IPoIB; as the configuration's. */
-#define LINK_LOCAL 2
-#define IPOIB_QKEY 0xb1bu
-#define RATE_10_GB 3		/* IBA 14.2.5.6, as a rate of a path */
-
-static struct sa_member
-group_of(const struct subnet *s, const struct partition *p, const struct config_group *g)
-{
-	unsigned sl = g->sl != CONFIG_SL_FREE ? g->sl :
-		p->conf->sl != CONFIG_SL_FREE ? p->conf->sl : 0;
-
-	return (struct sa_member){
-		.qkey = g->qkey, .pkey = p->pkey | PKEY_FULL, .mtu = (uint8_t)g->mtu,
-		.rate = (uint8_t)g->rate, .life = (uint8_t)s->conf->subnet_timeout,
-		.sl = (uint8_t)sl, .tclass = (uint8_t)g->tclass, .flow_label = g->flow_label,
-	};
-}
-
-/* RFC 4391, 4: the broadcast group of IPoIB in a partition and scope. */
-static struct sa_gid
-broadcast_gid(const struct partition *p, unsigned scope)
-{
-	return (struct sa_gid){
-		UINT64_C(0xff10401b00000000) | (uint64_t)scope << 48 |
-			(uint64_t)(p->pkey | PKEY_FULL) << 16, UINT64_C(0xffffffff),
-	};
-}
-
-static uint32_t
-add_groups(const struct subnet *s, const struct partition *p, struct sa_member *list)
-{
-	uint32_t n = 0;
-
-	for (unsigned i = 0; p->conf->nipoib && i < p->conf->ipoib->nscopes &&
-	     n < IPOIB_GROUPS; i++) {
-		list[n] = group_of(s, p, p->conf->ipoib);
-		list[n].scope = (uint8_t)p->conf->ipoib->scopes[i];
-		list[n].mgid = broadcast_gid(p, p->conf->ipoib->scopes[i]);
-		n++;
-	}
-	for (unsigned i = 0; i < p->conf->ngroups; i++) {
-		uint8_t gid[16];
-		struct cursor c;
-
-		list[n] = group_of(s, p, &p->conf->groups[i]);
-		if (inet_pton(AF_INET6, p->conf->groups[i].mgid, gid) != 1)
-			continue;
-		cursor_read(&c, gid, sizeof(gid));
-		list[n].mgid.prefix = cursor_u64(&c);
-		list[n].mgid.guid = cursor_u64(&c);
-		list[n].scope = gid[1] & 0xf;
-		n++;
-	}
-	return n;
-}
-
-/* What is usual, for a partition that a command made. */
-static struct sa_member
-usual_group(const struct subnet *s, const struct partition *p)
-{
-	return (struct sa_member){
-		.mgid = broadcast_gid(p, LINK_LOCAL), .qkey = IPOIB_QKEY,
-		.pkey = p->pkey | PKEY_FULL, .mtu = (uint8_t)mtu_code(2048), .rate = RATE_10_GB,
-		.scope = LINK_LOCAL,
-		.life = (uint8_t)s->conf->subnet_timeout,
-	};
-}
-
-/* Groups that are there from the start. */
-static void
-set_groups(struct subnet *s, const struct policy *policy)
-{
-	struct sa_member *list;
-	uint32_t room = 0, len = 0, missing;
-
-	for (uint32_t i = 0; i < policy->len; i++)
-		room += policy->list[i]->conf ? policy->list[i]->conf->ngroups + IPOIB_GROUPS : 1;
-	list = mem_array(room + 1u, sizeof(*list));
-	for (uint32_t i = 0; i < policy->len; i++) {
-		if (policy->list[i]->conf)
-			len += add_groups(s, policy->list[i], list + len);
-		else if (policy->list[i]->ipoib)
-			list[len++] = usual_group(s, policy->list[i]);
-	}
-	missing = sa_set_groups(s->sa, list, len);
-	if (missing)
-		subnet_event(s, EVENT_CONFIG, LOG_L_ERROR, 0, 0, "for %u multicast groups of "
-			     "partitions there is no multicast LID left", missing);
-	mem_free(list);
-}
-
 void
 partition_job_adopt(struct subnet *s, struct partition_job *j)
 {
@@ -348,14 +252,13 @@ partition_job_adopt(struct subnet *s, struct partition_job *j)
 		tell_overflow(s, j);
 	if (j->rebuilt) {
 		tell_others(s, p->policy, j->policy);
-		part_store_pins(s, p->pins, j->pins);
+		part_store_pins(s, "names", p->pins, j->pins);
 		store_commit(s->env.store, NULL, NULL);
 		pins_free(p->pins);
 		p->pins = j->pins;
 		j->pins = NULL;
 		policy_unref(p->policy);
 		p->policy = policy_ref(j->policy);
-		set_groups(s, p->policy);
 	}
 	p->names = j->names;
 	p->report = j->report;
@@ -384,13 +287,15 @@ static void
 push(struct subnet *s, struct partition_job *j)
 {
 	struct plan *plan = plan_with_pkeys(s->plan, j->pkeys);
+	bool reregister;
 
 	plan_unref(s->plan);
 	s->plan = plan;
 	s->published_wall = loop_wall(s->env.loop);
 	partition_job_adopt(s, j);
+	reregister = part_groups_set(s);
 	subnet_set_stage(s, SUBNET_PUSH);
-	push_start(s, plan_ref(plan), NULL, false);
+	push_start(s, plan_ref(plan), NULL, reregister);
 }
 
 static void
@@ -413,6 +318,7 @@ done(void *arg)
 		if (s->plan && j->fabric != s->plan->fabric)
 			s->parts.due = true;
 		partition_job_adopt(s, j);
+		part_groups_set(s);
 		part_change_pushed(s);
 		subnet_go_on(s);
 		return;
@@ -527,6 +433,7 @@ void
 partitions_init(struct subnet *s)
 {
 	s->parts.pins = pins_new();
+	s->parts.rule_pins = pins_new();
 	s->parts.rebuild = true;
 	part_store_load(s);
 }
@@ -540,6 +447,7 @@ partitions_free(struct subnet *s)
 	config_free(p->conf);
 	policy_unref(p->policy);
 	pins_free(p->pins);
+	pins_free(p->rule_pins);
 	part_rows_free(&p->rows);
 	plan_pkeys_unref(p->written);
 }

@@ -49,6 +49,7 @@ struct partitions {
 	const struct config *conf;	/* reference held; NULL: none was set */
 	struct policy *policy;		/* in force; NULL: nobody says anything of partitions */
 	struct pins *pins;		/* what names were found to mean */
+	struct pins *rule_pins;		/* the same of rules of quality of service */
 	uint64_t names;			/* hash of the names of nodes that it was made with */
 	struct part_rows rows;		/* what commands said */
 	bool due;			/* P_Keys are to be compiled, without routing */
@@ -56,6 +57,9 @@ struct partitions {
 	bool ours;			/* we wrote P_Keys once: silence means the default alone */
 	struct partition_job *job;	/* by itself, at the worker; NULL */
 	struct pkeys_report report;	/* of the P_Keys in force */
+	uint32_t no_mlid;		/* multicast groups that there is no LID for */
+	uint32_t astray;		/* whose packets are dropped, by their service level */
+	char astray_name[64];		/* one of them */
 	char refused[500];		/* why what is said is not in force; "" */
 	struct plan_pkeys *written;	/* devices hold all of this; reference held, NULL */
 	uint64_t written_changed;	/* tables.pkeys_changed then */
@@ -111,6 +115,11 @@ partitions_pushed(struct subnet *s);
 void
 partitions_cancel(struct subnet *s);
 
+/* part_groups.c: a plan was published, or other partitions are in force. True: members of groups
+ * know them otherwise than they are now. */
+bool
+part_groups_set(struct subnet *s);
+
 /* part_store.c */
 void
 part_rows_copy(struct part_rows *to, const struct part_rows *from);
@@ -133,7 +142,8 @@ part_store_load(struct subnet *s);
 void
 part_store_row(struct subnet *s, const struct part_row *from, const struct part_row *to);
 void
-part_store_pins(struct subnet *s, const struct pins *from, const struct pins *to);
+part_store_pins(struct subnet *s, const char *kind, const struct pins *from,
+		const struct pins *to);
 
 /* part_change.c */
 /* The job that the command asked for is back. True: it goes on, and its P_Keys are to be pushed. */

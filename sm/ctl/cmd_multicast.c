@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "sm/base/mem.h"
+#include "sm/fabric/levels.h"
 
 /*
  * show multicast: the groups of a subnet a slice at a time; one that comes or
@@ -11,8 +12,20 @@
  */
 #define SLICE 256u
 
+/* The first level of service whose packets have this service level; NULL: none has. */
+static const char *
+level_of(const struct plan *p, unsigned sl)
+{
+	const struct plan_sls *s = p->sls;
+
+	for (unsigned i = 0; p->levels && s && s->slot[sl] != SLS_FREE && i < p->levels->len; i++)
+		if (s->place[i] == s->slot[sl] / s->classes)
+			return p->levels->level[i].name;
+	return NULL;
+}
+
 static void
-put_group(struct json *j, const struct multicast_row *g)
+put_group(struct json *j, const struct plan *p, const struct multicast_row *g)
 {
 	char mgid[40];
 
@@ -29,6 +42,7 @@ put_group(struct json *j, const struct multicast_row *g)
 	jw_uint(j, "mtu", g->mtu);
 	jw_uint(j, "rate_mbps", g->rate_mbps);
 	jw_uint(j, "sl", g->sl);
+	jw_str(j, "level", level_of(p, g->sl & 15));
 	jw_end(j);
 }
 
@@ -43,7 +57,7 @@ groups_step(struct ctl_req *r)
 			jw_end(&r->json);
 			return STEP_DONE;
 		}
-		put_group(&r->json, &g);
+		put_group(&r->json, r->plan, &g);
 		*next = g.slot + 1u;
 	}
 	return STEP_MORE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The level of service of a path. Path records ask for it once for each pair, so that most rules
- * are passed by after a comparison or two: what is said of the question itself comes first, then
- * bits of its ports, then partitions that these are members of.
+ * The level of service of a path, and of a multicast group. Path records ask for it once for each
+ * pair, so that most rules are passed by after a comparison or two: what is said of the question
+ * itself comes first, then bits of its ports, then partitions that these are members of.
  */
 #include "sm/fabric/levels.h"
 
@@ -114,11 +114,21 @@ fits(const struct plan *p, const struct level_rule *r, const struct level_query 
 	       is_application(p, r, q, pkey);
 }
 
+/* No rule is for it: by its partition, or the first. */
+static struct level_found
+without_rule(const struct plan_levels *l, uint16_t pkey)
+{
+	const struct level_partition *at = l->npartitions ? partition_of(l, pkey) : NULL;
+
+	if (at && at->level != SLS_FREE)
+		return (struct level_found){ at->level, LEVEL_BY_PARTITION, 0 };
+	return (struct level_found){ .why = LEVEL_FIRST };
+}
+
 struct level_found
 plan_level(const struct plan *p, const struct level_query *q)
 {
 	const struct plan_levels *l = p->levels;
-	const struct level_partition *at;
 	uint16_t pkey = q->pkey & PKEY_NUMBER;
 
 	if (!l || q->src >= l->nports || q->dst >= l->nports)
@@ -126,8 +136,36 @@ plan_level(const struct plan *p, const struct level_query *q)
 	for (uint32_t i = 0; i < l->nrules; i++)
 		if (fits(p, &l->rules[i], q, pkey))
 			return (struct level_found){ l->rules[i].level, LEVEL_BY_RULE, i };
-	at = l->npartitions ? partition_of(l, pkey) : NULL;
-	if (at && at->level != SLS_FREE)
-		return (struct level_found){ at->level, LEVEL_BY_PARTITION, 0 };
-	return (struct level_found){ .why = LEVEL_FIRST };
+	return without_rule(l, pkey);
+}
+
+static bool
+fits_group(const struct level_rule *r, uint16_t pkey, bool ipoib)
+{
+	return !r->services.len && !r->classes.len && !r->source.said && !r->destination.said &&
+	       !r->either.said && in_ranges(&r->pkeys, true, pkey) &&
+	       among_keys(&r->partitions, pkey) &&
+	       (r->application == LEVEL_ANY || (r->application == LEVEL_IPOIB && ipoib));
+}
+
+struct level_found
+plan_group_level(const struct plan *p, uint16_t pkey, bool ipoib)
+{
+	const struct plan_levels *l = p->levels;
+
+	pkey &= PKEY_NUMBER;
+	if (!l)
+		return (struct level_found){ .why = LEVEL_FIRST };
+	for (uint32_t i = 0; i < l->nrules; i++)
+		if (fits_group(&l->rules[i], pkey, ipoib))
+			return (struct level_found){ l->rules[i].level, LEVEL_BY_RULE, i };
+	return without_rule(l, pkey);
+}
+
+uint8_t
+plan_group_sl(const struct plan *p, unsigned level)
+{
+	const struct plan_sls *s = p->sls;
+
+	return s ? s->sl[s->place[level < s->asked ? level : 0] * s->classes] : 0;
 }

@@ -82,6 +82,9 @@ struct plan_levels {
 	struct level_rule *rules;	/* in order */
 	uint32_t npartitions;
 	struct level_partition *partitions;	/* by P_Key */
+	bool named;			/* rules select ports by names of nodes */
+	uint32_t others;		/* ports that have such a name now, and are not selected */
+	char first_other[120];		/* one of them, for people; "" */
 };
 
 struct level_query {
@@ -114,5 +117,15 @@ plan_levels_unref(struct plan_levels *l);	/* NULL is allowed */
 /* Rules in order, then the partition, then the first level. Without levels it is level 0. */
 struct level_found
 plan_level(const struct plan *p, const struct level_query *q);
+/*
+ * The same for a multicast group, which is of a partition and perhaps one of IPoIB. It has no
+ * service ID and no class, and whoever joins sends to it: rules that ask for any of these, or name
+ * ports, are not for it.
+ */
+struct level_found
+plan_group_level(const struct plan *p, uint16_t pkey, bool ipoib);
+/* The service level of what is sent to groups of a level: that of path class 0. */
+uint8_t
+plan_group_sl(const struct plan *p, unsigned level);
 
 #endif

@@ -82,9 +82,6 @@ extern const struct sa_kind_ops sa_class_ops, sa_node_ops, sa_port_ops, sa_switc
 /* Which multicast LID a new group may get; `f` NULL: no switch is known. */
 struct sa_mlid_rules
 sa_member_rules(const struct config_subnet *conf, const struct fabric *f);
-/* Make the broadcast group of IPoIB in the default partition. */
-void
-sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf);
 
 /* absent.c: members whose ports are gone. Both are borrowed. */
 struct sa_absent *

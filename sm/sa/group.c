@@ -461,47 +461,56 @@ sa_groups_add_permanent(struct sa_groups *g, const struct sa_member *r)
 	return group;
 }
 
-/* What members share, but for what makes it this group. */
-static void
+/* What members share, but for what makes it this group. True: it was otherwise. */
+static bool
 change(struct sa_groups *g, struct sa_group *group, const struct sa_member *r)
 {
-	group->r.qkey = r->qkey;
-	group->r.mtu = r->mtu;
-	group->r.rate = r->rate;
-	group->r.life = r->life;
-	group->r.sl = r->sl;
-	group->r.tclass = r->tclass;
-	group->r.flow_label = r->flow_label;
+	struct sa_member *now = &group->r;
+
+	if (now->qkey == r->qkey && now->mtu == r->mtu && now->rate == r->rate &&
+	    now->life == r->life && now->sl == r->sl && now->tclass == r->tclass &&
+	    now->flow_label == r->flow_label)
+		return false;
+	now->qkey = r->qkey;
+	now->mtu = r->mtu;
+	now->rate = r->rate;
+	now->life = r->life;
+	now->sl = r->sl;
+	now->tclass = r->tclass;
+	now->flow_label = r->flow_label;
 	if (group->slot)
 		put_group(g, group);
+	return true;
 }
 
-/* As the list says, or NULL. */
-static struct sa_group *
-stand(struct sa_groups *g, const struct sa_member *r, const struct sa_mlid_rules *rules)
+/* As the list says. */
+static void
+stand(struct sa_groups *g, const struct sa_member *r, const struct sa_mlid_rules *rules,
+      struct sa_stood *stood)
 {
 	struct sa_group *group = sa_groups_find(g, &r->mgid);
 
 	if (!group)
 		group = sa_groups_add(g, r, 0, rules);
-	else
-		change(g, group, r);
+	else if (change(g, group, r))
+		stood->changed += group->len > 0;
 	if (group)
 		group->permanent = group->said = true;
-	return group;
+	else
+		stood->missing++;
 }
 
-uint32_t
+struct sa_stood
 sa_groups_stand(struct sa_groups *g, const struct sa_member *list, uint32_t len,
 		const struct sa_mlid_rules *rules)
 {
-	uint32_t missing = 0;
+	struct sa_stood stood = { 0 };
 
 	for (uint32_t i = 1; i < sa_groups_slots(g); i++)
 		if (sa_groups_slot(g, i))
 			sa_groups_slot(g, i)->said = false;
 	for (uint32_t i = 0; i < len; i++)
-		missing += !stand(g, &list[i], rules);
+		stand(g, &list[i], rules, &stood);
 	for (uint32_t i = 1; i < sa_groups_slots(g); i++) {
 		struct sa_group *group = sa_groups_slot(g, i);
 
@@ -511,7 +520,7 @@ sa_groups_stand(struct sa_groups *g, const struct sa_member *list, uint32_t len,
 		if (!group->full)
 			sa_groups_remove(g, group);
 	}
-	return missing;
+	return stood;
 }
 
 static void

@@ -62,6 +62,12 @@ struct sa_mlid_rules {
 	bool solicited;		/* groups of solicited nodes of one P_Key and scope share one */
 };
 
+/* What came of groups that are to stay. */
+struct sa_stood {
+	uint32_t missing;	/* there was no multicast LID for them */
+	uint32_t changed;	/* have members, who know them otherwise */
+};
+
 struct sa_groups;
 
 /* `name` is that of the subnet; it is copied. The store is borrowed. */
@@ -107,9 +113,8 @@ sa_groups_add(struct sa_groups *g, const struct sa_member *r, uint64_t maker,
 struct sa_group *
 sa_groups_add_permanent(struct sa_groups *g, const struct sa_member *r);
 /* All that stay, beside the first one: those of this list, as it says. What it names and is there
- * stays from now on, what it does not name is a group like others, and goes if nobody is in it.
- * Returns for how many there was no multicast LID. */
-uint32_t
+ * stays from now on, what it does not name is a group like others, and goes if nobody is in it. */
+struct sa_stood
 sa_groups_stand(struct sa_groups *g, const struct sa_member *list, uint32_t len,
 		const struct sa_mlid_rules *rules);
 void

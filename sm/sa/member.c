@@ -2,6 +2,7 @@
 #include "sm/sa/ask.h"
 
 #include <string.h>
+#include "sm/fabric/levels.h"
 #include "sm/sa/group.h"
 #include "sm/wire/sa_rate.h"
 
@@ -14,21 +15,21 @@
  * (o15-0.2.1). Whoever does not show our SM_Key is told of groups, not of their members.
  *
  * What a group can carry is settled when it is made, by the port that it is made for and by what
- * the request allows; a port that cannot do as much cannot join. Partitions other than the default
- * one are not there yet, so that no group can be of another.
+ * the request allows; a port that cannot do as much cannot join. Its service level is the client's
+ * choice, but where the plan has levels of service: then it is the one of the level that rules or
+ * the group's partition name, and need not be said; where they name none it may be that of any
+ * level. Packets on others would be dropped, or take what is not theirs.
  */
 #define NEEDED (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_PORT_GID) | \
 		SA_BIT(SA_MEMBER_JOIN_STATE))
 #define NEEDED_TO_CREATE (NEEDED | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_TCLASS) | \
-			  SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_FLOW_LABEL) | \
-			  SA_BIT(SA_MEMBER_SL))
+			  SA_BIT(SA_MEMBER_PKEY) | SA_BIT(SA_MEMBER_FLOW_LABEL))
 /* Components that are compared as they are. */
 #define SHARED (SA_BIT(SA_MEMBER_MGID) | SA_BIT(SA_MEMBER_QKEY) | SA_BIT(SA_MEMBER_MLID) | \
 		SA_BIT(SA_MEMBER_TCLASS) | SA_BIT(SA_MEMBER_SL) | \
 		SA_BIT(SA_MEMBER_FLOW_LABEL) | SA_BIT(SA_MEMBER_HOP_LIMIT) | \
 		SA_BIT(SA_MEMBER_SCOPE))
 #define OF_MEMBERS (SA_BIT(SA_MEMBER_JOIN_STATE) | SA_BIT(SA_MEMBER_PROXY_JOIN))
-#define SCOPE_LINK_LOCAL 2
 #define LINK_LOCAL UINT64_C(0xfe80000000000000)
 #define TRANSIENT 0x10		/* flag in the second byte of a MGID */
 #define SIGNATURE_SA 0xa01bu	/* of MGIDs that we invent */
@@ -270,6 +271,14 @@ tell_outcome(struct sa_ask *a, const struct sa_member *shared, const struct sa_m
 
 /* ---- Creating ---- */
 
+static bool
+is_ipoib(const struct sa_gid *mgid)
+{
+	unsigned signature = mgid->prefix >> 32 & 0xffff;
+
+	return signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6;
+}
+
 /* A MGID that somebody chose: see 4.1.1 and o15-0.1.5. Those of IPoIB have a form of their own,
  * with the P_Key of their group in it (RFC 4391, 4). */
 static bool
@@ -280,16 +289,16 @@ mgid_good(const struct sa_gid *mgid, uint16_t pkey)
 
 	if (first != 0xff)
 		return false;
-	if (signature == SIGNATURE_IPV4 || signature == SIGNATURE_IPV6)
+	if (is_ipoib(mgid))
 		return !((mgid->prefix >> 16 ^ pkey) & SA_PKEY_DEFAULT);
 	return !(second & 0xe0) &&
-		(signature != SIGNATURE_SA || (second & 15) != SCOPE_LINK_LOCAL);
+		(signature != SIGNATURE_SA || (second & 15) != SA_SCOPE_LINK_LOCAL);
 }
 
 static bool
 invent_mgid(const struct sa_ask *a, const struct sa_member *want, struct sa_gid *mgid)
 {
-	uint64_t scope = sa_asks(a, SA_MEMBER_SCOPE) ? want->scope : SCOPE_LINK_LOCAL;
+	uint64_t scope = sa_asks(a, SA_MEMBER_SCOPE) ? want->scope : SA_SCOPE_LINK_LOCAL;
 	uint64_t prefix = a->env->conf(a->env->arg)->prefix;
 
 	mgid->prefix = UINT64_C(0xff) << 56 | (TRANSIENT | scope) << 48 |
@@ -326,6 +335,34 @@ sa_member_rules(const struct config_subnet *conf, const struct fabric *f)
 	};
 }
 
+/* It is that of packets of some level to a group: of path class 0. Where nothing is said of levels,
+ * and routing has one path class, all are. */
+static bool
+is_of_a_level(const struct plan *p, uint8_t sl)
+{
+	const struct plan_sls *s = p->sls;
+
+	return !s || (!p->levels && s->classes == 1) ||
+	       (s->slot[sl] != SLS_FREE && s->slot[sl] % s->classes == 0);
+}
+
+/* The service level of a new group; a status. */
+static uint16_t
+choose_sl(const struct sa_ask *a, struct sa_member *r)
+{
+	const struct plan *plan = a->plan;
+	struct level_found found = plan_group_level(plan, r->pkey, is_ipoib(&r->mgid));
+	uint8_t sl = plan_group_sl(plan, found.level);
+
+	if (!sa_asks(a, SA_MEMBER_SL)) {
+		r->sl = sl;
+		return plan->levels ? 0 : SA_STATUS_INSUFFICIENT;
+	}
+	if (found.why != LEVEL_FIRST)
+		return r->sl == sl ? 0 : SA_STATUS_INVALID;
+	return is_of_a_level(plan, r->sl) ? 0 : SA_STATUS_INVALID;
+}
+
 /* What a new group is to be; a status, 0 if it can be. */
 static uint16_t
 design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, struct sa_member *r)
@@ -357,7 +394,7 @@ design(const struct sa_ask *a, const struct sa_member *want, uint32_t port, stru
 		r->hop_limit = 0;
 	if (!sa_asks(a, SA_MEMBER_SCOPE))
 		r->scope = r->mgid.prefix >> 48 & 15;
-	return 0;
+	return choose_sl(a, r);
 }
 
 /* Has the port that asks left as many members, or groups if it makes one, as it may? */
@@ -482,14 +519,12 @@ const struct sa_kind_ops sa_member_ops = {
 
 /* ---- The group that is always there ---- */
 
-void
-sa_member_broadcast(struct sa_groups *g, const struct config_subnet *conf)
+struct sa_member
+sa_broadcast(const struct config_subnet *conf)
 {
-	const struct sa_member r = {
+	return (struct sa_member){
 		.mgid = { UINT64_C(0xff12401bffff0000), UINT64_C(0x00000000ffffffff) },
 		.qkey = 0x0b1b, .pkey = 0x8000 | SA_PKEY_DEFAULT, .mtu = 4, .rate = 3,
-		.life = (uint8_t)conf->subnet_timeout, .scope = SCOPE_LINK_LOCAL,
+		.life = (uint8_t)conf->subnet_timeout, .scope = SA_SCOPE_LINK_LOCAL,
 	};
-
-	sa_groups_add_permanent(g, &r);
 }

@@ -507,6 +507,7 @@ sa_settled(struct sa *sa)
 struct sa *
 sa_new(const struct sa_env *env)
 {
+	const struct sa_member broadcast = sa_broadcast(env->conf(env->arg));
 	struct sa *sa = mem_zalloc(sizeof(*sa));
 
 	sa->env = *env;
@@ -514,22 +515,22 @@ sa_new(const struct sa_env *env)
 	sa->turn = loop_timer_new(env->loop, on_turn, sa);
 	sa_kept_init(&sa->kept, env);
 	sa->groups = sa_groups_new(env->store, env->conf(env->arg)->name);
-	sa_member_broadcast(sa->groups, env->conf(env->arg));
+	sa_groups_add_permanent(sa->groups, &broadcast);
 	sa_groups_load(sa->groups);
 	sa->absent = sa_absent_new(&sa->kept, sa->groups);
 	return sa;
 }
 
-uint32_t
+struct sa_stood
 sa_set_groups(struct sa *sa, const struct sa_member *list, uint32_t len)
 {
 	const struct plan *plan = sa->env.plan(sa->env.arg);
 	struct sa_mlid_rules rules = sa_member_rules(sa->env.conf(sa->env.arg),
 						     plan ? plan->fabric : NULL);
-	uint32_t missing = sa_groups_stand(sa->groups, list, len, &rules);
+	struct sa_stood stood = sa_groups_stand(sa->groups, list, len, &rules);
 
 	store_commit(sa->env.store, NULL, NULL);
-	return missing;
+	return stood;
 }
 
 void

@@ -7,6 +7,7 @@
 #include "sm/fabric/plan.h"
 #include "sm/fabric/status.h"
 #include "sm/port/port.h"
+#include "sm/sa/group.h"
 #include "sm/store/store.h"
 #include "sm/wire/sa_record.h"
 
@@ -153,11 +154,15 @@ sa_free(struct sa *sa);			/* NULL is allowed */
  * this returns, long questions and what changes something later. */
 void
 sa_request(struct sa *sa, const struct port_mad *m);
-/* Groups that the configuration says are there, whoever is in them (beside the broadcast group of
- * the default partition, which always is and may be among them): MGID, P_Key and what members
- * share. Returns for how many there was no multicast LID. */
-uint32_t
+/* Groups that the configuration says are there, whoever is in them (the broadcast group of the
+ * default partition always is, and keeps what it is if it is not among them): MGID, P_Key and what
+ * members share. */
+#define SA_SCOPE_LINK_LOCAL 2u
+struct sa_stood
 sa_set_groups(struct sa *sa, const struct sa_member *list, uint32_t len);
+/* The broadcast group of IPoIB in the default partition, as it is where nothing is said of it. */
+struct sa_member
+sa_broadcast(const struct config_subnet *conf);
 /* Requests that are not answered yet. */
 unsigned
 sa_pending(const struct sa *sa);
