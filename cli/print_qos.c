@@ -54,9 +54,10 @@ print_sls(const json_t *sls)
 {
 	static const struct table_column columns[] = {
 		{ "SL", true }, { "LEVELS", false }, { "PATH CLASS", true },
-		{ "VL BETWEEN SWITCHES", false }, { "VL TO HOSTS", false }, { "REMARK", false },
+		{ "VL BETWEEN SWITCHES", false }, { "VL TO HOSTS", false }, { "ADAPTIVE", false },
+		{ "REMARK", false },
 	};
-	struct table *t = table_new(columns, 6);
+	struct table *t = table_new(columns, 7);
 	char text[LIST_SIZE];
 	json_t *s;
 	size_t i;
@@ -72,7 +73,9 @@ print_sls(const json_t *sls)
 			table_cell(t, "%llu", N(s, "path_class"));
 		table_cell(t, "%s", list_text(json_object_get(s, "vls_switches"), text));
 		table_cell(t, "%s", list_text(json_object_get(s, "vls_hosts"), text));
-		table_cell(t, "%s%s", strcmp(use, "level") ? use : "",
+		table_cell(t, "%s", json_is_true(json_object_get(s, "adaptive")) ? "yes" : "no");
+		table_cell(t, "%s%s", strcmp(use, "level") == 0 ? "" :
+			   strcmp(use, "engine") == 0 ? "reserved by the engine" : use,
 			   json_is_true(json_object_get(s, "stale")) ? " given out before" : "");
 	}
 	table_print(t, stdout);
@@ -126,6 +129,11 @@ print_qos(const struct cli *c, const json_t *data)
 		return;
 	putchar('\n');
 	print_arbitration(links);
+	if (N(data, "few_entries_ports"))
+		emit(stdout, "\n%llu port%s no room for all of it: %s\n",
+		     N(data, "few_entries_ports"),
+		     N(data, "few_entries_ports") == 1 ? " has" : "s have",
+		     field_str(data, "few_entries_at"));
 }
 
 void

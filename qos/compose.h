@@ -82,7 +82,7 @@ struct compose_policy {
 unsigned
 compose_least_vls(const struct fabric *f, unsigned max_vls, uint32_t *port);
 /* Lanes that an engine may take, lest levels that are not to share want more than there are: at
- * least 1. */
+ * least 1. If that is too little for it and levels may share, it takes all. */
 unsigned
 compose_engine_vls(const struct compose_policy *p, const struct fabric *f);
 /* What they have been told once this plan is published. */

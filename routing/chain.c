@@ -11,7 +11,8 @@
  * The chain of engines. Each is run in turn and its tables proved; the first that passes fills the
  * plan. What an engine claims of itself does not count, and neither a plugin nor a built-in engine
  * is trusted with the shape of its output. The plan is touched only when all is proved. An engine
- * that chooses stands for those that it chooses; none is run twice.
+ * that chooses stands for those that it chooses; none is run twice, but for one that its lanes do
+ * not suffice: with those of all levels of service, where these may share.
  */
 #define TRIED_MAX 64u		/* engines there can be */
 
@@ -223,25 +224,40 @@ was_tried(struct chain *c, const struct engine *engine)
 	return false;
 }
 
-/* One engine that routes; false: it is refused. */
+/* It routed and was proved, or *why. */
 static bool
-try_engine(struct chain *c, const struct engine *engine, const struct engine_choice *choice)
+try_with(struct chain *c, const struct engine_input *in, const struct engine *engine,
+	 const struct engine_choice *choice, struct error *why)
 {
-	struct attempt a = { .in = c->in, .o = c->o, .plan = c->plan, .engine = engine,
+	struct attempt a = { .in = in, .o = c->o, .plan = c->plan, .engine = engine,
 			     .choice = choice };
-	struct error why = { 0 };
-	int rc;
+	int rc = attempt_run(&a, why);
 
-	if (was_tried(c, engine))
-		return false;
-	rc = attempt_run(&a, &why);
-	if (rc)
-		refuse(c, engine->name, &why);
 	a.route_us += c->choose_us;
 	if (!rc)
 		fill_plan(c->plan, &a, c->o->engines[0], c->reasons.len ? c->reasons.data : "");
 	attempt_free(&a);
 	return rc == 0;
+}
+
+/* One engine that routes; false: it is refused. */
+static bool
+try_engine(struct chain *c, const struct engine *engine, const struct engine_choice *choice)
+{
+	struct engine_options shared = c->o->engine;
+	struct engine_input in = *c->in;
+	struct error why = { 0 };
+
+	if (was_tried(c, engine))
+		return false;
+	if (try_with(c, c->in, engine, choice, &why))
+		return true;
+	shared.max_vls = c->o->shared_vls;
+	in.options = &shared;
+	if (shared.max_vls > c->o->engine.max_vls && try_with(c, &in, engine, choice, &why))
+		return true;
+	refuse(c, engine->name, &why);
+	return false;
 }
 
 static bool

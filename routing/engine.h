@@ -107,6 +107,8 @@ struct chain_options {
 	int (*compose)(void *arg, const struct plan *plan, const char *engine,
 		       struct plan_lanes *lanes, struct plan_sls **sls, struct error *e);
 	void *compose_arg;		/* handed to it */
+	unsigned shared_vls;		/* lanes for an engine that is refused with engine.max_vls,
+					 * if these are more: levels of service share them then */
 	struct engine_options engine;
 };
 int

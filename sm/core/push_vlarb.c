@@ -16,6 +16,7 @@
 #include <string.h>
 #include "qos/arbitrate.h"
 #include "sm/core/lanes.h"
+#include "sm/core/remarks.h"
 
 #define BLOCK_LEN 32u		/* entries */
 #define HIGH_FIRST 3u		/* blocks 1 and 2 are of the low table */
@@ -190,6 +191,17 @@ one_next(const struct subnet *s, struct live_port *p, const struct arbitration *
 	return true;
 }
 
+/* What has no room in its tables is told by status. */
+static void
+note_left(struct subnet *s, struct live_port *p, const struct arbitration *a)
+{
+	p->flags &= (uint16_t)~LIVE_PORT_FEW_ENTRIES;
+	if (!a->left)
+		return;
+	p->flags |= LIVE_PORT_FEW_ENTRIES;
+	remarks_add(&s->topo, p->device);
+}
+
 bool
 push_arbitration_next(struct subnet *s, struct device *d, struct transact_request *r,
 		      unsigned *port)
@@ -208,6 +220,7 @@ push_arbitration_next(struct subnet *s, struct device *d, struct transact_reques
 		struct arbitration a;
 
 		want(s, p, &a);
+		note_left(s, p, &a);
 		while (d->pkey_block <= TABLES_VLARB_BLOCKS) {
 			bool asks = one_next(s, p, &a, r);
 

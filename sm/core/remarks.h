@@ -5,8 +5,8 @@
 #include "sm/core/topo.h"
 
 /* To be called when a device, or a port of it, comes to be something that status warns of (silent,
- * or LIVE_PORT_UNANSWERED, _DUPLICATE, _TOO_FAR or _BABBLES, or a multicast table that it does not
- * take). That it is so no more need not be told. */
+ * or LIVE_PORT_UNANSWERED, _DUPLICATE, _TOO_FAR, _BABBLES or _FEW_ENTRIES, or a multicast table
+ * that it does not take). That it is so no more need not be told. */
 void
 remarks_add(struct topo *t, struct device *d);
 /* A port keeps another value of these fields (bits of enum push_field) than was set: the only way

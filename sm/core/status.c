@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "sm/fabric/levels.h"
 #include "sm/sa/group.h"
 #include "sm/sa/sa.h"
 
@@ -220,6 +221,11 @@ warn_multicast(const struct subnet *s, struct subnet_status *st)
 		warn_mlids(s, st);
 	if (s->role == ROLE_MASTER)
 		warn_mfts(s, st);
+	if (s->role == ROLE_MASTER && s->parts.astray)
+		warn(st, "packets of %u multicast group%s are dropped, as are those of %s, which "
+		     "no level of service has: have the group%s made anew", s->parts.astray,
+		     s->parts.astray == 1 ? "" : "s", s->parts.astray_name,
+		     s->parts.astray == 1 ? "" : "s");
 	if (s->multicast.refused[0])
 		warn(st, "multicast is not forwarded, for with its trees the routing would have a "
 		     "%.200s", s->multicast.refused);
@@ -227,6 +233,39 @@ warn_multicast(const struct subnet *s, struct subnet_status *st)
 		warn(st, "%u members of multicast groups are in no tree, as is %s: no switch leads "
 		     "down to all members of their group", s->multicast.left_out,
 		     s->multicast.left_name);
+}
+
+static void
+warn_rules(const struct subnet *s, struct subnet_status *st)
+{
+	const struct plan_levels *l = s->plan ? s->plan->levels : NULL;
+
+	if (l && l->others)
+		warn(st, "rules of qos select by name %u ports that did not have it when it was "
+		     "applied, as %s: `weft qos apply` makes the rules be for them", l->others,
+		     l->first_other);
+}
+
+/* Ports whose tables have too few entries for their VL arbitration. */
+static void
+warn_arbitration(struct subnet *s, struct subnet_status *st)
+{
+	char text[DEVICE_TEXT_SIZE];
+
+	if (!s->plan || !s->plan->sls || !s->plan->levels)
+		return;
+	list_each(it, &s->topo.remarked) {
+		const struct device *d = list_entry(it, struct device, remarked);
+
+		for (unsigned n = 0; n <= d->info.num_ports; n++)
+			if (d->ports[n].flags & LIVE_PORT_FEW_ENTRIES && !st->few_entries++)
+				snprintf(st->few_entries_at, sizeof(st->few_entries_at),
+					 "port %u of %s", n, device_text(text, d, s->env.names));
+	}
+	if (st->few_entries)
+		warn(st, "VL arbitration tables of %u port%s are too small for what qos says, as "
+		     "those of %s: what is left out waits for ever while others send",
+		     st->few_entries, st->few_entries == 1 ? "" : "s", st->few_entries_at);
 }
 
 static void
@@ -321,6 +360,8 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_multicast(s, st);
 	warn_stale(s, st);
 	warn_merged(s, st);
+	warn_rules(s, st);
+	warn_arbitration(s, st);
 	warn_babbling(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);

@@ -49,6 +49,7 @@ enum port_flags {
 	LIVE_PORT_CLAIM_DUE = 4096,	/* what stood against its claim has changed: probe again */
 	LIVE_PORT_PASSED = 8192,	/* Sets may have passed since it was looked at */
 	LIVE_PORT_BABBLES = 16384,	/* sends traps 129-131 without end; see babble.c */
+	LIVE_PORT_FEW_ENTRIES = 32768,	/* no room for all of its VL arbitration: push_vlarb.c */
 };
 
 struct live_port {

@@ -6,7 +6,10 @@
 
 /*
  * show qos: what each service level means in the published plan, which lanes it goes by, and how
- * lanes share a link. Lanes and arbitration are those of links that hold all of it; a port that
+ * lanes share a link. A service level of a further path class is the engine's: programs learn it
+ * from path records, and must not choose it.
+ *
+ * Lanes and arbitration are those of links that hold all of it; a port that
  * runs fewer lanes or has smaller tables has them folded (qos/arbitrate.h).
  */
 static const char *
@@ -41,10 +44,11 @@ put_sl(struct json *j, const struct plan *p, unsigned sl)
 	const struct plan_sls *s = p->sls;
 	unsigned slot = s->slot[sl], level = slot == SLS_FREE ? 0 : slot / s->classes;
 	bool used = slot != SLS_FREE, dropped = !used && s->classes > 1;
+	bool engine = used && slot % s->classes;
 
 	jw_object(j, NULL);
 	jw_uint(j, "sl", sl);
-	jw_str(j, "use", used ? "level" : dropped ? "dropped" : "as level 0");
+	jw_str(j, "use", engine ? "engine" : used ? "level" : dropped ? "dropped" : "as level 0");
 	if (used)
 		put_levels_of(j, p, level);
 	else
@@ -55,6 +59,7 @@ put_sl(struct json *j, const struct plan *p, unsigned sl)
 		jw_null(j, "path_class");
 	put_lanes(j, "vls_switches", s->vl[level], dropped ? 0 : s->lanes);
 	put_lanes(j, "vls_hosts", s->vl[level], dropped ? 0 : 1);
+	jw_bool(j, "adaptive", false);
 	jw_bool(j, "stale", s->stale >> sl & 1);
 	jw_end(j);
 }
@@ -122,6 +127,16 @@ put_arbitration(struct json *j, const struct plan *p)
 }
 
 static void
+put_few_entries(struct json *j, const struct ctl_req *r)
+{
+	struct subnet_status st;
+
+	r->subnet->status(r->subnet->subnet, &st);
+	jw_uint(j, "few_entries_ports", st.few_entries);
+	jw_str(j, "few_entries_at", st.few_entries ? st.few_entries_at : NULL);
+}
+
+static void
 show_qos(struct ctl_req *r)
 {
 	const struct plan *p = r->plan;
@@ -144,6 +159,7 @@ show_qos(struct ctl_req *r)
 		put_sl(j, p, sl);
 	jw_end(j);
 	put_arbitration(j, p);
+	put_few_entries(j, r);
 	req_end(r);
 }
 

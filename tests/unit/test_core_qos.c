@@ -47,9 +47,10 @@ start(struct rig *r)
 }
 
 static void
-up(struct rig *r, const char *fabric, const char **engines, const char *text)
+up_options(struct rig *r, const char *fabric, const char **engines, const char *text,
+	   const struct model_options *o)
 {
-	struct bed *b = bed_new(fabric, 1);
+	struct bed *b = bed_new_options(fabric, 1, o);
 
 	r->sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
 	r->tap = tap_new(r->sm);
@@ -57,6 +58,12 @@ up(struct rig *r, const char *fabric, const char **engines, const char *text)
 	r->sm->conf.sweep_interval = 0;
 	r->sm->conf.routing.engines = engines;
 	start(r);
+}
+
+static void
+up(struct rig *r, const char *fabric, const char **engines, const char *text)
+{
+	up_options(r, fabric, engines, text, NULL);
 }
 
 static void
@@ -194,6 +201,114 @@ groups(void **state)
 	down(&r);
 }
 
+static bool
+warns(const struct rig *r, const char *what)
+{
+	struct subnet_status st;
+	bool found = false;
+
+	subnet_status(r->sm->s, &st);
+	for (unsigned i = 0; i < st.nwarnings; i++)
+		found |= strstr(st.warnings[i], what) != NULL;
+	return found;
+}
+
+/* Three lanes, and two entries in both tables together: one is left out, and it is said. */
+static void
+few_entries(void **state)
+{
+	const struct model_options o = { .caps = { .vlarb = 1 } };
+	struct subnet_status st;
+	struct rig r;
+
+	(void)state;
+	up_options(&r, "ft2 4 2 3", fattree, LEVELS ", {name: third}]}\n", &o);
+	subnet_status(r.sm->s, &st);
+	/* Both ends of the cables between switches and to hosts. */
+	assert_int_equal(st.few_entries, 2 * r.sm->s->plan->fabric->nlinks);
+	assert_true(warns(&r, "are too small for what qos says"));
+	/* With two levels there is room again. */
+	config_free(r.conf);
+	r.conf = parse(LEVELS "]}\n");
+	subnet_set_policy(r.sm->s, r.conf);
+	subnet_configure(r.sm->s, &r.sm->conf, NULL, STAGE_ROUTING);
+	bed_wait(r.sm->bed, SEC(1));
+	assert_true(bed_quiet(r.sm, BOUND));
+	subnet_status(r.sm->s, &st);
+	assert_int_equal(st.few_entries, 0);
+	assert_false(warns(&r, "are too small"));
+	down(&r);
+}
+
+/* Each other host runs one lane, the others two, and one switch fewer than the rest. */
+static void
+up_unlike(struct rig *r, const char *fabric, const char **engines, unsigned vl_code,
+	  const char *text)
+{
+	const struct model_caps one = { .vls = 1 }, two = { .vls = 2 };
+	const struct model_caps few = { .vls = (uint8_t)vl_code };
+	struct bed *b = bed_new(fabric, 1);
+	unsigned n = 0;
+
+	for (uint32_t h = bed_next(b, IBNET_CA, 0); h != IBNET_NONE;
+	     h = bed_next(b, IBNET_CA, h + 1))
+		model_set_caps(b->m, h, n++ % 2 ? &one : &two);
+	model_set_caps(b->m, bed_next(b, IBNET_SWITCH, 0), &few);
+	bed_wait(b, SEC(1));
+	r->sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	r->tap = tap_new(r->sm);
+	r->conf = parse(text);
+	r->sm->conf.sweep_interval = 0;
+	r->sm->conf.routing.engines = engines;
+	r->sm->conf.routing.fallback = FALLBACK_REFUSE;
+	bed_start(r->sm);
+	subnet_set_policy(r->sm->s, r->conf);
+}
+
+/* Maps to hosts are folded to what these run; between switches nothing is folded: what does not fit
+ * is refused by both numbers, or levels share where they may, and all is proved. */
+static void
+unlike(void **state)
+{
+	static const struct {
+		const char *fabric;
+		const char **engines;
+		unsigned vl_code;	/* of one switch */
+		const char *refused;	/* without merge; NULL: it is not */
+		unsigned lanes;		/* judged */
+	} cases[] = {
+		{ "ft2 4 2 3", fattree, 3, NULL, 3 },
+		{ "ft2 4 2 3", fattree, 2, "together 3", 2 },
+		{ "ft2 4 2 3", fattree, 1, "together 3", 1 },
+		{ "torus 5 5 1", torus, 3, "runs 4", 4 },
+		{ "dragonfly 4 2 2 9", dragonfly, 2, "runs 2", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig r;
+
+		up_unlike(&r, cases[i].fabric, cases[i].engines, cases[i].vl_code,
+			  LEVELS ", {name: third}]}\n");
+		bed_run(r.sm, BOUND);
+		assert_true(bed_quiet(r.sm, BOUND));
+		if (cases[i].refused) {
+			assert_true(warns(&r, cases[i].refused));
+			assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_LINEAR_FDB), 0);
+			config_free(r.conf);
+			r.conf = parse(LEVELS ", {name: third}], merge: true}\n");
+			subnet_set_policy(r.sm->s, r.conf);
+			subnet_configure(r.sm->s, &r.sm->conf, NULL, STAGE_ROUTING);
+			assert_true(bed_becomes_good(r.sm, BOUND));
+			assert_true(bed_quiet(r.sm, BOUND));
+			assert_true(warns(&r, "too little for all levels"));
+		}
+		bed_check(r.sm);
+		check_lanes(&r, cases[i].lanes);
+		down(&r);
+	}
+}
+
 /* Nothing is said: nothing is written, nor asked for. */
 static void
 silent(void **state)
@@ -215,6 +330,8 @@ main(void)
 		cmocka_unit_test(weight),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(groups),
+		cmocka_unit_test(few_entries),
+		cmocka_unit_test(unlike),
 		cmocka_unit_test(silent),
 	};
 
