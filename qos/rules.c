@@ -5,6 +5,7 @@
  */
 #include "qos/rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "partitions/selected.h"
@@ -97,13 +98,30 @@ keys(struct maker *m, const char *const *names)
 	return k;
 }
 
+static enum selected_names
+names_of(const struct rules_input *in)
+{
+	if (!in->pins || in->conf->qos.trust_names)
+		return NAMES_TRUSTED;
+	return in->apply ? NAMES_APPLIED : NAMES_PINNED;
+}
+
+static void
+note_names(struct plan_levels *l, const struct selecting *how)
+{
+	l->named |= how->named;
+	if (how->others && !l->others)
+		snprintf(l->first_other, sizeof(l->first_other), "%s", how->first);
+	l->others += how->others;
+}
+
 /* Members of partitions are told apart from the rest, which means ports of the snapshot. */
 static int
 ports(struct maker *m, const char *const *texts, struct level_ports *p, struct error *e)
 {
 	const struct fabric *f = m->in->fabric;
 	struct selecting how = { .fabric = f, .groups = &m->in->conf->partitions,
-				 .owner = "qos", .names = NAMES_TRUSTED };
+				 .owner = "qos", .names = names_of(m->in), .pins = m->in->pins };
 	unsigned n = count(texts), others = 0;
 	const char **rest;
 	struct selected s;
@@ -124,6 +142,7 @@ ports(struct maker *m, const char *const *texts, struct level_ports *p, struct e
 	mem_free(rest);
 	if (rc)
 		return rc;
+	note_names(m->l, &how);
 	for (uint32_t i = 0; i < f->nports; i++)
 		if (selected_port(&s, f, i))
 			p->bits[i / 64] |= UINT64_C(1) << i % 64;
@@ -269,10 +288,15 @@ rules_compile(const struct rules_input *in, struct plan_levels **out, struct err
 	if (!m.l->len)
 		m.l->level[m.l->len++] = (struct level_limits){ .name = "default" };
 	make_partitions(&m);
+	if (in->pins)
+		pins_note(in->pins);
 	rc = make_rules(&m, e);
-	if (rc)
+	if (rc) {
 		plan_levels_unref(m.l);
-	else
-		*out = m.l;
-	return rc;
+		return rc;
+	}
+	if (in->pins)
+		pins_forget_others(in->pins);
+	*out = m.l;
+	return 0;
 }

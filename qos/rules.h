@@ -9,8 +9,9 @@
 
 /*
  * From `qos.rules`, and what partitions say of levels, to the section of a plan by which paths find
- * theirs. A pure function. Names of nodes are taken as they are now: whoever renames a host gets
- * its level, not its access.
+ * theirs. A function of its input alone. Names select the GUIDs that they meant when an
+ * administrator applied them (partitions/selected.h), lest whoever renames a host gets a level that
+ * is not its own; with `trust_names` they are taken as they are now.
  *
  * Service IDs of applications, those of the connection manager of RDMA (0x01060000 + TCP port):
  *	sdp	0x00010000 - 0x0001ffff
@@ -25,6 +26,9 @@ struct rules_input {
 	const char *subnet;		/* which partitions are for it */
 	const struct policy *policy;	/* P_Keys of partitions; NULL: as configured */
 	const struct fabric *fabric;
+	struct pins *pins;		/* of rules; read, and written: what no rule names any more
+					 * is forgotten. NULL: names are trusted */
+	bool apply;			/* names are applied anew */
 };
 
 /* *out: NULL where there is no level, else one reference. ERR_NOT_FOUND, ERR_FORMAT, ERR_INVALID as

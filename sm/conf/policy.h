@@ -60,7 +60,7 @@ struct config_group {
 	unsigned rate;			/* code; 3 (10Gb) */
 	unsigned *scopes;		/* `ipoib`: 1..15, each a group; [2] */
 	unsigned nscopes;
-	unsigned sl;			/* CONFIG_SL_FREE: that of the partition's level, or 0 */
+	unsigned sl;			/* CONFIG_SL_FREE: by rules and levels, or 0 */
 	unsigned qkey;			/* 0x0b1b for IPoIB */
 	unsigned tclass;
 	unsigned flow_label;
@@ -164,6 +164,7 @@ struct config_qos {
 	bool merge;			/* levels share lanes and SLs where there are too
 					 * few, last ones first, with a warning; false:
 					 * that is refused */
+	bool trust_names;		/* rules select nodes by the names they have now */
 	struct config_congestion congestion;
 };
 

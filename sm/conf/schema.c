@@ -256,6 +256,12 @@ const struct option schema_root[] = {
 			"routing needs: let levels share them, the last ones first, with a "
 			"warning. With false such a configuration is refused.",
 	}, {
+		.name = "qos.trust_names", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_ROUTING, .offset = IN_CONFIG(qos.trust_names),
+		.help = "Nodes that rules select by name are those that have the name at any time, "
+			"though whoever is root on a host can choose it. With false they are those "
+			"that had it when the rule was read first, or at the last weft qos apply.",
+	}, {
 		.name = "qos.congestion.enabled", .type = OPTION_BOOL, .initial = "false",
 		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.enabled),
 		.help = "Congestion control: switches mark packets where queues build up, and "

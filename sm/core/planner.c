@@ -188,6 +188,7 @@ make_rules(struct plan_job *j)
 	struct rules_input in = {
 		.conf = j->conf, .subnet = j->subnet, .fabric = j->plan->fabric,
 		.policy = j->parts ? j->parts->policy : NULL,
+		.pins = j->pins, .apply = j->apply_names,
 	};
 
 	return !j->conf || j->dry_run ? 0 : rules_compile(&in, &j->plan->levels, &j->why);
@@ -214,6 +215,7 @@ run(void *arg)
 
 	qos_levels_policy(j->conf, &j->levels, &qos);
 	o.engine.max_vls = compose_engine_vls(&qos, j->plan->fabric);
+	o.shared_vls = qos.merge ? qos.max_vls : 0;
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
 				j->previous ? j->previous : j->shadow, &o, &j->why);
 	mem_free(node_class);
@@ -323,6 +325,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	find_held(j, s, f);
 	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
 		j->given.stale = 0;
+	j->pins = pins_copy(s->parts.rule_pins);
+	j->apply_names = r && r->c.kind == CHANGE_ROUTE && r->c.apply_names;
 	j->parts = dry_run ? NULL : partition_job_new(s, f, false);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
@@ -352,6 +356,7 @@ planner_free_job(struct plan_job *j)
 		return;
 	plan_stages_free(j->stages);
 	partition_job_drop(j->s, j->parts, j->s != NULL);
+	pins_free(j->pins);
 	config_free(j->conf);
 	fabric_unref(j->whole);
 	plan_unref(j->previous);

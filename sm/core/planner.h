@@ -33,6 +33,8 @@ struct plan_job {
 	struct partition_job *parts;	/* P_Keys, compiled along; NULL: none */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
+	struct pins *pins;		/* what names in rules were found to mean */
+	bool apply_names;		/* they are applied anew */
 	const struct config *conf;	/* of levels of service; reference held; NULL */
 	struct qos_levels levels;	/* by it */
 	char subnet[32];		/* name of the subnet, for rules */

@@ -12,6 +12,7 @@
 
 #include "sm/base/mem.h"
 #include "sm/core/snapshot.h"
+#include "sm/fabric/levels.h"
 
 struct refresh_job {
 	struct subnet *s;		/* NULL: the subnet let go, throw the result away */
@@ -77,6 +78,17 @@ run(void *arg)
 	fabric_unref(shown);
 }
 
+/* Rules of quality of service that select by name may be for others now: they go with routing. */
+static void
+rules_renamed(struct subnet *s)
+{
+	if (!s->plan->levels || !s->plan->levels->named)
+		return;
+	s->want_route = true;
+	if (s->stage == SUBNET_IDLE)
+		subnet_go_on(s);
+}
+
 static void
 done(void *arg)
 {
@@ -90,6 +102,7 @@ done(void *arg)
 		} else if (j->new) {
 			publish(s, j->new);
 			j->new = NULL;
+			rules_renamed(s);
 			partitions_renamed(s);
 		}
 	}

@@ -217,7 +217,8 @@ reroute_begin(struct subnet *s)
 	}
 	if (r->c.kind == CHANGE_ROUTE && !r->c.dry_run) {
 		snprintf(r->before, sizeof(r->before), "%s", s->engine_override);
-		snprintf(s->engine_override, sizeof(s->engine_override), "%s", r->engine);
+		if (!r->c.apply_names)
+			snprintf(s->engine_override, sizeof(s->engine_override), "%s", r->engine);
 		if (r->c.forget_lost)
 			topo_forget_lost(&s->topo);
 	}

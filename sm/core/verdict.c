@@ -8,17 +8,41 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/core/push_i.h"
+#include "sm/fabric/levels.h"
 
+/* Ports that rules would be for by a name that they have now are told, when they become others. */
 static void
+rules_published(struct subnet *s, struct plan_job *job, const struct plan_levels *before)
+{
+	const struct plan_levels *l = job->plan->levels;
+	struct pins *old = s->parts.rule_pins;
+
+	part_store_pins(s, "rules", old, job->pins);
+	store_commit(s->env.store, NULL, NULL);
+	s->parts.rule_pins = job->pins;
+	job->pins = NULL;
+	pins_free(old);
+	if (l && l->others && (!before || before->others != l->others ||
+			       strcmp(before->first_other, l->first_other)))
+		subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "rules of qos select by name %u "
+			     "ports that did not have it when it was applied, %s among them: if "
+			     "they are meant, use weft qos apply", l->others, l->first_other);
+}
+
+/* True: hosts are to register anew, for their multicast groups are not as they know them. */
+static bool
 publish(struct subnet *s, struct plan_job *job)
 {
 	struct plan *plan = job->plan;
+	bool changed;
 
 	proof_published(s, !job->fresh && job->previous && job->previous->proof && plan->proof);
+	rules_published(s, job, s->plan ? s->plan->levels : NULL);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
 	partition_job_adopt(s, job->parts);
 	job->parts = NULL;
+	changed = part_groups_set(s);
 	s->lanes_looked = false;
 	office_gave(s, &job->given);
 	s->published_wall = loop_wall(s->env.loop);
@@ -26,6 +50,7 @@ publish(struct subnet *s, struct plan_job *job)
 	guids_all(s);
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;
+	return changed;
 }
 
 static void
@@ -129,7 +154,7 @@ void
 subnet_route_done(struct subnet *s, struct plan_job *job)
 {
 	struct plan_stages *stages = job->stages;
-	bool reregister;
+	bool reregister, changed;
 
 	s->job = NULL;
 	if (!job->error && s->reroute.done && !s->reroute.waiting)
@@ -157,8 +182,8 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	tell_engine(s, job->plan);
 	s->unrouted = false;
 	job->stages = NULL;
-	publish(s, job);
-	reregister = s->first_master_sweep && !office_is_ours(s);
+	changed = publish(s, job);
+	reregister = changed || (s->first_master_sweep && !office_is_ours(s));
 	plan_ref(job->plan);
 	if (!job->withdraw || !mft_withdraw(s, job->plan, stages, reregister)) {
 		subnet_set_stage(s, SUBNET_PUSH);

@@ -100,6 +100,15 @@ reroute(struct ctl_req *r)
 		ask(r, &c);
 }
 
+/* Names in rules select who has them now. */
+static void
+apply(struct ctl_req *r)
+{
+	struct change c = { .kind = CHANGE_ROUTE, .apply_names = true };
+
+	ask(r, &c);
+}
+
 /* NODE or NODE/PORT, as it is named in the answer. */
 static void
 at_place(struct ctl_req *r, enum change_kind kind)
@@ -245,6 +254,7 @@ const struct ctl_command ctl_cmd_admin[] = {
 	  .scope = SCOPE_SUBNET,
 	  .change = true,
 	  .run = reroute },
+	{ .name = "qos apply", .scope = SCOPE_SUBNET, .change = true, .run = apply },
 	{ .name = "fail", .args = place_args, .scope = SCOPE_PLAN, .change = true, .run = fail },
 	{ .name = "drain",
 	  .args = place_args,

@@ -26,6 +26,8 @@ struct change {
 				 * route for what is left (engine_options.full) */
 	bool forget_lost;	/* CHANGE_ROUTE: cables that are lost are no part of the fabric */
 	bool forget_levels;	/* CHANGE_ROUTE: no connection has a service level of before */
+	bool apply_names;	/* CHANGE_ROUTE: names in rules of quality of service mean who has
+				 * them now; the engine stays what it is */
 	uint64_t guid;		/* others: node GUID */
 	int port;		/* others: port number there, CHANGE_ALL_PORTS: the node */
 };
