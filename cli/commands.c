@@ -88,6 +88,8 @@ static const struct cli_option route_options[] = {
 	{ "storage", "SELECTION", "storage", CLI_LIST,
 	  "hosts that serve storage, by name, GUID or /expression/; again for more", NULL },
 	{ "other", "SELECTION", "other", CLI_LIST, "hosts of a third class, likewise", NULL },
+	{ "config", "FILE", "config", CLI_STRING,
+	  "as a daemon with this configuration would, qos too", NULL },
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
@@ -326,6 +328,12 @@ const struct cli_command cli_commands[] = {
 		.doing = "asking",
 		.print = print_path,
 	}, {
+		.name = "qos apply",
+		.synopsis = "",
+		.help = "take names that select ports for rules as nodes have them now",
+		.doing = "routing",
+		.print = print_reroute,
+	}, {
 		.name = "qos explain",
 		.synopsis = "SRC DST [--service-id ID] [--pkey P_KEY] [--class N]",
 		.help = "level and service level of a path, and which rule says so",
@@ -352,8 +360,9 @@ const struct cli_command cli_commands[] = {
 		.name = "route",
 		.synopsis = "FILE [--engine NAME]... [--lfts OUT] [OPTIONS]",
 		.help = "route a saved ibnetdiscover output without a daemon",
-		.more = "FILE may be - for standard input. Without an engine those of a daemon\n"
-			"without configuration are taken. Status 1 if no routing is proved.\n",
+		.more = "FILE may be - for standard input. Without an engine those of the\n"
+			"configuration are taken, else those of a daemon that has none. Status 1\n"
+			"if no routing is proved.\n",
 		.options = route_options,
 		.words = { "path" },
 		.need = 1,

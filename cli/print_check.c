@@ -169,6 +169,34 @@ print_check(const struct cli *c, const json_t *d)
 		emit(stdout, "note     %s\n", field_str(d, "note"));
 }
 
+static void
+print_numbers(const json_t *list)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v)
+		emit(stdout, " %lld", (long long)json_integer_value(v));
+}
+
+/* Levels of service that a configuration asked for. */
+static void
+print_levels(const json_t *d)
+{
+	json_t *l;
+	size_t i;
+
+	json_array_foreach(json_object_get(d, "qos_levels"), i, l) {
+		emit(stdout, "%s  %s: SL", i ? "       " : "qos    ", field_str(l, "name"));
+		print_numbers(json_object_get(l, "sls"));
+		emit(stdout, ", VL");
+		print_numbers(json_object_get(l, "vls"));
+		emit(stdout, "\n");
+	}
+	if (json_is_string(json_object_get(d, "shared")))
+		emit(stdout, "         %s\n", field_str(d, "shared"));
+}
+
 /* What a routing offline has besides the proof. */
 void
 print_route(const struct cli *c, const json_t *d)
@@ -190,6 +218,7 @@ print_route(const struct cli *c, const json_t *d)
 		     field_str(d, "reason"));
 	if (field_str(d, "note")[0])
 		emit(stdout, "         %s\n", field_str(d, "note"));
+	print_levels(d);
 	print_check(c, d);
 	emit(stdout, "memory   %.1f MB at most\n", (double)field_uint(d, "peak_rss_kb") / 1024);
 }

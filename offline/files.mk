@@ -18,4 +18,4 @@ offline_src := \
 offline_public :=
 offline_pkgs :=
 weft-offline_main := offline/main.c
-weft-offline_libs := offline qos routing fabric conf text base
+weft-offline_libs := offline qos partitions routing fabric conf text base

@@ -18,7 +18,7 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: weft-offline route FILE [--engine NAME]... [--roots GUID,...] "
-			"[--lmc N] [--file TABLES]\n"
+			"[--lmc N] [--file TABLES] [--config FILE]\n"
 			"           [--storage SELECTION]... [--other SELECTION]... "
 			"[--names FILE]\n"
 			"           [--lfts OUT] [--dump DIR] [--threads N] [--seed N] "
@@ -86,7 +86,7 @@ static const struct option longs[] = {
 	{ "storage", required_argument, NULL, 'S' }, { "other", required_argument, NULL, 'O' },
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
 	{ "names", required_argument, NULL, 'n' }, { "dump", required_argument, NULL, 'd' },
-	{ "samples", required_argument, NULL, 'm' },
+	{ "samples", required_argument, NULL, 'm' }, { "config", required_argument, NULL, 'c' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -118,6 +118,9 @@ take_option(struct offline *o, int letter, char *value)
 			"a number from 1 to 100000";
 	case 'n':
 		o->names = value;
+		return NULL;
+	case 'c':
+		o->config = value;
 		return NULL;
 	case 'f':
 		o->tables = value;
@@ -159,7 +162,8 @@ take_options(struct offline *o, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	struct offline o = { .seed = REPORT_SEED, .quality = true };
+	struct offline o = { .lmc = OFFLINE_LMC_FREE, .seed = REPORT_SEED,
+			     .quality = true };
 	int status = take_options(&o, argc, argv);
 
 	if (!status && argc - optind != 2)

@@ -20,6 +20,7 @@ enum offline_exit {
 
 #define OFFLINE_ENGINES 16	/* of one chain */
 #define OFFLINE_SELECTIONS 64	/* of one class */
+#define OFFLINE_LMC_FREE 255u
 
 struct offline {
 	const char *path;	/* file or folder; "-": standard input */
@@ -32,7 +33,8 @@ struct offline {
 	unsigned nstorage;	/* how many */
 	const char *other[OFFLINE_SELECTIONS + 1];
 	unsigned nother;	/* how many */
-	unsigned lmc;		/* of host ports, 0..7 */
+	const char *config;	/* file whose first subnet's routing and qos count; NULL */
+	unsigned lmc;		/* of host ports, 0..7; OFFLINE_LMC_FREE: the configuration's */
 	const char *lfts;	/* where tables go; NULL: nowhere */
 	const char *dump;	/* folder where all of the routing goes; NULL: nowhere */
 	const char *names;	/* file of node names; NULL */

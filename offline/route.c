@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "qos/compose.h"
+#include "qos/configured.h"
+#include "qos/rules.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
 #include "routing/report.h"
@@ -19,10 +20,15 @@
 /*
  * route FILE: a fabric from a file, LIDs, the chain of engines and the proof as in the daemon, then
  * the quality; the answer tells all of it, and the tables may be written to a file.
+ *
+ * A configuration says what a daemon would do with this fabric: engines and what they are given,
+ * lanes that links may run, levels of service and rules. What is said in options besides counts
+ * before it. Of several subnets it is the first.
  */
 struct route {
 	const struct offline *o;
-	struct config *conf;	/* defaults: the engines that a daemon would take */
+	struct config *conf;	/* as given, else the defaults: what a daemon would take */
+	const struct config_subnet *subnet;	/* its first */
 	struct fabric *fabric;	/* of the file */
 	struct name_map *names;	/* that the administrator chose; NULL */
 	struct plan *plan;	/* with LIDs; with tables if `verdict` is 0 */
@@ -48,6 +54,7 @@ read_topology(struct ibnet **net, const char *path, struct error *e)
 static int
 load(struct route *r, struct error *e)
 {
+	const char *tables = r->o->tables ? r->o->tables : r->subnet->routing.file;
 	struct ibnet *net;
 	int rc = read_topology(&net, r->o->path, e);
 
@@ -59,33 +66,57 @@ load(struct route *r, struct error *e)
 	if (rc)
 		return rc;
 	r->plan = plan_new(r->fabric);
-	r->plan->lids = offline_lids(r->fabric, r->o->lmc, e);
+	r->plan->lids = offline_lids(r->fabric, r->o->lmc == OFFLINE_LMC_FREE ? r->subnet->lmc :
+				     r->o->lmc, e);
 	if (!r->plan->lids)
 		return e->code;
-	return r->o->tables ? lfts_read(&r->tables, r->o->tables, e) : 0;
+	return tables ? lfts_read(&r->tables, tables, e) : 0;
+}
+
+/* Of which level paths would be: only whether that can be told. */
+static int
+compile_rules(struct route *r)
+{
+	struct rules_input in = {
+		.conf = r->conf, .subnet = r->subnet->name, .fabric = r->fabric,
+	};
+
+	return rules_compile(&in, &r->plan->levels, &r->why);
 }
 
 static void
 route(struct route *r)
 {
 	const struct offline *o = r->o;
-	const struct classes classes = { .storage = o->storage, .other = o->other };
-	uint8_t *node_class = classes_of(&classes, r->fabric);
-	struct compose_policy sls = {
-		.levels = 1, .max_vls = r->conf->subnets[0].max_op_vls,
+	const struct config_subnet *c = r->subnet;
+	const struct classes classes = {
+		.storage = o->nstorage ? o->storage :
+			   (const char *const *)c->routing.classes.storage,
+		.other = o->nother ? o->other : (const char *const *)c->routing.classes.other,
 	};
+	uint8_t *node_class = classes_of(&classes, r->fabric);
+	struct compose_policy sls = { .max_vls = c->max_op_vls };
+	struct qos_levels levels;
 	struct chain_options options = {
 		.engines = o->nengines ? (const char *const *)o->engines :
-			   (const char *const *)r->conf->subnets[0].routing.engines,
-		.fallback = true, .compose = compose_chain, .compose_arg = &sls,
-		.engine = { .roots = o->roots, .nroots = o->nroots, .threads = o->threads,
-			    .max_vls = sls.max_vls, .lanes = r->conf->subnets[0].routing.lanes,
+			   (const char *const *)c->routing.engines,
+		.fallback = c->routing.fallback == FALLBACK_WARN,
+		.compose = compose_chain, .compose_arg = &sls,
+		.engine = { .roots = o->nroots ? o->roots : c->routing.roots,
+			    .nroots = o->nroots ? o->nroots : c->routing.nroots,
+			    .threads = o->threads, .lanes = c->routing.lanes,
 			    .tables = r->tables, .node_class = node_class },
 	};
 	monotime start;
 
+	qos_levels_of(r->conf, &levels);
+	qos_levels_policy(r->conf, &levels, &sls);
+	options.engine.max_vls = compose_engine_vls(&sls, r->fabric);
+	options.shared_vls = sls.merge ? sls.max_vls : 0;
 	r->verdict = engine_chain(r->plan, NULL, NULL, &options, &r->why);
 	mem_free(node_class);
+	if (!r->verdict)
+		r->verdict = compile_rules(r);
 	if (r->verdict || !o->quality)
 		return;
 	start = clock_monotonic();
@@ -154,7 +185,7 @@ put_routing(struct json *j, const struct route *r)
 	const struct plan *p = r->plan;
 
 	jw_str(j, "engine_requested", r->o->nengines ? r->o->engines[0] :
-	       r->conf->subnets[0].routing.engines[0]);
+	       r->subnet->routing.engines[0]);
 	jw_str(j, "engine", p->engine_running);
 	jw_str(j, "reason", r->verdict ? r->why.text : p->reason);
 	put_note(j, r);
@@ -162,6 +193,41 @@ put_routing(struct json *j, const struct route *r)
 	jw_real(j, "check_ms", (double)p->check_us / 1000);
 	jw_real(j, "took_ms", (double)p->check_us / 1000);
 	jw_real(j, "quality_ms", r->quality_ms);
+}
+
+/* What each configured level of service got: its service level, those of the engine's further path
+ * classes, and its lanes. */
+static void
+put_level(struct json *j, const struct plan_sls *s, const char *name, unsigned level)
+{
+	unsigned place = s->place[level];
+
+	jw_object(j, NULL);
+	jw_str(j, "name", name);
+	jw_array(j, "sls");
+	for (unsigned i = 0; i < s->classes; i++)
+		jw_uint(j, NULL, s->sl[place * s->classes + i]);
+	jw_end(j);
+	jw_array(j, "vls");
+	for (unsigned i = 0; i < s->lanes; i++)
+		jw_uint(j, NULL, s->vl[place] + i);
+	jw_end(j);
+	jw_end(j);
+}
+
+static void
+put_levels(struct json *j, const struct route *r)
+{
+	const struct plan_sls *s = r->verdict ? NULL : r->plan->sls;
+	const struct plan_levels *l = r->plan->levels;
+
+	jw_uint(j, "path_classes", s ? s->classes : 1);
+	jw_uint(j, "lanes", s ? s->vls : 1);
+	jw_str(j, "shared", s && s->merged[0] ? s->merged : NULL);
+	jw_array(j, "qos_levels");
+	for (unsigned i = 0; s && l && i < l->len; i++)
+		put_level(j, s, l->level[i].name, i);
+	jw_end(j);
 }
 
 static int
@@ -177,6 +243,7 @@ answer(const struct route *r)
 	jw_object(&j, NULL);
 	put_fabric(&j, r);
 	put_routing(&j, r);
+	put_levels(&j, r);
 	report_put_counts(&j, r->verdict, &r->plan->check);
 	report_put_quality(&j, r->o->quality && !r->verdict ? &r->q : NULL);
 	report_put_faults(&j, &r->plan->check);
@@ -195,7 +262,10 @@ offline_route(const struct offline *o)
 	struct error e = { 0 };
 	int rc, status;
 
-	r.conf = config_load(NULL, &e);
+	r.conf = config_load(o->config, &e);
+	if (!r.conf)
+		return offline_refuse(&e);
+	r.subnet = &r.conf->subnets[0];
 	rc = load(&r, &e);
 	if (!rc)
 		route(&r);

@@ -113,6 +113,7 @@ soak: deps
 		$(BUILD)/test_losses $(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
+	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses

@@ -64,7 +64,7 @@ class Cables:
         return ways
 
 
-def ask(lab, cables, seconds):
+def ask(lab, cables, seconds, classes):
     """The answers of held_client.py, line by line."""
     asks, answers = (os.path.join(lab.dir, name) for name in ("asks", "answers"))
     top = max(list(cables.lid.values()) + [lid for _, _, lid in cables.hosts])
@@ -74,27 +74,38 @@ def ask(lab, cables, seconds):
                   *cables.ports(switch), file=f)
         for _, _, lid in cables.hosts:
             print("paths", lid, file=f)
+            for qos_class in classes:
+                print("paths", lid, qos_class, file=f)
     lab.run([sys.executable, CLIENT, asks, answers], lab.far(), seconds=seconds)
     with open(answers, encoding="ascii") as f:
         for line in f:
             yield line.split()
 
 
+def levels_of(words):
+    """{DLID: SL}"""
+    return {int(d): int(sl) for d, _, sl in (x.partition(":") for x in words)}
+
+
 class Held:
-    def __init__(self, lab, seconds=300):
+    """levels: {SLID: {DLID: SL}} of path records, by_class: the same of QoS classes."""
+
+    def __init__(self, lab, seconds=300, classes=()):
         self.cables = Cables(lab.tool("ibnetdiscover", seconds=180))
         self.lft, self.lanes, self.levels = {}, {}, {}
+        self.by_class = {c: {} for c in classes}
         by_lid = {lid: switch for switch, lid in self.cables.lid.items()}
         blocks = collections.defaultdict(dict)
-        for kind, lid, *rest in ask(lab, self.cables, seconds):
+        for kind, lid, *rest in ask(lab, self.cables, seconds, classes):
             if kind == "lft":
                 blocks[by_lid[int(lid)]][int(rest[0])] = bytes.fromhex(rest[1])
             elif kind == "sl2vl":
                 self.lanes[(by_lid[int(lid)], int(rest[0]), int(rest[1]))] = \
                     [int(x, 16) for x in rest[2]]
+            elif kind == "class":
+                self.by_class[int(lid)][int(rest[0])] = levels_of(rest[1:])
             else:
-                self.levels[int(lid)] = {int(d): int(sl) for d, _, sl in
-                                         (x.partition(":") for x in rest)}
+                self.levels[int(lid)] = levels_of(rest)
         for switch, table in blocks.items():
             self.lft[switch] = b"".join(table[i] for i in range(len(table)))
 
@@ -122,24 +133,30 @@ class Judged:
         self.held, self.hosts = held, held.cables.hosts
         self.number, self.ways, self.known = {}, {}, {}
         self.waits = collections.defaultdict(set)
-        self.unreachable, self.pairs, hops, self.hops = 0, 0, 0, 0
+        self.unreachable, self.pairs, self.hops, self.all_hops = 0, 0, 0, 0
         self.levels, self.lanes = set(), set()
+        self.all_pairs()
+        for levels in held.by_class.values():
+            self.all_pairs(levels)
+        self.mean_hops = self.all_hops / max(1, self.pairs - self.unreachable)
+        self.circle = bool(self.left())
+
+    def all_pairs(self, levels=None):
+        """On the service levels of path records, or on these."""
         for a in range(len(self.hosts)):
             for b in range(len(self.hosts)):
                 if self.hosts[a][2] != self.hosts[b][2]:
-                    way = self.pair(a, b)
+                    way = self.pair(a, b, levels)
                     self.pairs += 1
                     self.unreachable += way is None
-                    hops += len(way) + 1 if way is not None else 0
+                    self.all_hops += len(way) + 1 if way is not None else 0
                     self.hops = max(self.hops, len(way or ()) + 1)
-        self.mean_hops = hops / max(1, self.pairs - self.unreachable)
-        self.circle = bool(self.left())
 
-    def pair(self, a, b):
+    def pair(self, a, b, levels=None):
         """The cables between switches of a way, by number; what they wait for is noted."""
         switch, port, lid = self.hosts[a]
         to = self.hosts[b]
-        level = self.held.levels[lid].get(to[2])
+        level = (levels or self.held.levels)[lid].get(to[2])
         if level is None:
             return None
         out = self.held.lft[switch][to[2]]
@@ -215,9 +232,10 @@ class Judged:
         return share / PAIRINGS
 
 
-def prove(lab, what=""):
-    """All hosts reach each other, and nothing waits in a circle."""
-    j = Judged(Held(lab))
+def prove(lab, what="", classes=()):
+    """All hosts reach each other, also on what path records of these QoS classes say, and nothing
+    waits in a circle."""
+    j = Judged(Held(lab, classes=classes))
     need(j.hosts and not j.unreachable, "%s: %d of %d pairs have no way" %
          (what, j.unreachable, j.pairs))
     if j.circle:

@@ -4,11 +4,11 @@
 
 usage: held_client.py ASKS ANSWERS
 A line of the file ASKS is `switch LID WAY TOP PORT...` (WAY: ports to leave by, as 1,4,2; its
-forwarding tables up to LID TOP, SL to VL tables between these ports and port 0) or `paths LID`
-(path records from there). Directed SMPs get there whatever the tables hold. Lines of the file
-ANSWERS are `lft LID BLOCK BYTES`, `sl2vl LID IN OUT BYTES`, both as hexadecimal digits, and `paths
-LID DLID:SL...`. Tens of thousands of tables are read in seconds, for which packaged tools would be
-started as many times.
+forwarding tables up to LID TOP, SL to VL tables between these ports and port 0) or `paths LID
+[CLASS]` (path records from there, of a QoS class). Directed SMPs get there whatever the tables
+hold. Lines of the file ANSWERS are `lft LID BLOCK BYTES`, `sl2vl LID IN OUT BYTES`, both as
+hexadecimal digits, and `paths LID DLID:SL...`, `class CLASS LID DLID:SL...`. Tens of thousands of
+tables are read in seconds, for which packaged tools would be started as many times.
 """
 import struct
 import sys
@@ -67,10 +67,11 @@ class Paths:
         self.agent, self.out = Agent(CLASS_SA, 2, rmpp=1, room=ROOM), out
         self.sm_lid, self.tid = int(sysfs("sm_lid"), 16), 0
 
-    def of(self, lid):
-        self.tid, lid = self.tid + 1, int(lid)
+    def of(self, lid, qos_class=None):
+        self.tid, lid, said = self.tid + 1, int(lid), qos_class is not None
         mad = header(CLASS_SA, 2, GET_TABLE, self.tid, PATH) + bytes(12)
-        mad += struct.pack(">QHHQ", 0, 0, 0, 1 << 5) + bytes(42) + struct.pack(">H", lid)
+        mad += struct.pack(">QHHQ", 0, 0, 0, 1 << 5 | said << 14) + bytes(42)
+        mad += struct.pack(">H8xH", lid, int(qos_class or 0) << 4)
         self.agent.send(mad.ljust(MAD, b"\0"), self.sm_lid, 1, TIMEOUT_MS, 0)
         answer = self.agent.receive(2 * TIMEOUT_MS)
         status, = struct.unpack(">H", answer[4:6])
@@ -78,7 +79,7 @@ class Paths:
             raise SystemExit("path records from LID %d: status 0x%04x" % (lid, status))
         answer = answer[56:]
         answer = answer[:len(answer) // PATH_RECORD.size * PATH_RECORD.size]
-        self.out.write("paths %d %s\n" % (lid, " ".join(
+        self.out.write("%s %d %s\n" % ("class " + qos_class if said else "paths", lid, " ".join(
             "%d:%d" % (d, sl & 15) for d, s, sl in PATH_RECORD.iter_unpack(answer) if s == lid)))
 
 
