@@ -25,7 +25,6 @@ struct groups {
 	const struct subnet *s;		/* whose */
 	struct sa_member *list;		/* being made */
 	uint32_t len;			/* of it */
-	bool broadcast;			/* that of the default partition is among them */
 };
 
 static uint8_t
@@ -74,7 +73,6 @@ add_configured(struct groups *gs, const struct partition *p)
 
 		r->scope = (uint8_t)scope;
 		r->mgid = broadcast_gid(p->pkey, scope);
-		gs->broadcast |= p->pkey == PKEY_DEFAULT && scope == SA_SCOPE_LINK_LOCAL;
 	}
 	for (unsigned i = 0; i < c->ngroups; i++) {
 		uint8_t gid[16];
@@ -101,7 +99,15 @@ add_usual(struct groups *gs, uint16_t pkey)
 	r->pkey = pkey | PKEY_FULL;
 	r->mgid = broadcast_gid(pkey, SA_SCOPE_LINK_LOCAL);
 	r->sl = plan_group_sl(gs->s->plan, plan_group_level(gs->s->plan, pkey, true).level);
-	gs->broadcast |= pkey == PKEY_DEFAULT;
+}
+
+static bool
+is_listed(const struct groups *gs, const struct sa_gid *mgid)
+{
+	for (uint32_t i = 0; i < gs->len; i++)
+		if (sa_gid_equal(&gs->list[i].mgid, mgid))
+			return true;
+	return false;
 }
 
 static void
@@ -135,6 +141,7 @@ find_astray(struct subnet *s)
 bool
 part_groups_set(struct subnet *s)
 {
+	const struct sa_gid broadcast = broadcast_gid(PKEY_DEFAULT, SA_SCOPE_LINK_LOCAL);
 	const struct policy *policy = s->parts.policy;
 	struct groups gs = { .s = s };
 	struct sa_stood stood;
@@ -147,7 +154,7 @@ part_groups_set(struct subnet *s)
 	gs.list = mem_array(room, sizeof(*gs.list));
 	for (uint32_t i = 0; policy && i < policy->len; i++)
 		add_groups(&gs, policy->list[i]);
-	if (!gs.broadcast)
+	if (!is_listed(&gs, &broadcast))
 		add_usual(&gs, PKEY_DEFAULT);
 	stood = sa_set_groups(s->sa, gs.list, gs.len);
 	mem_free(gs.list);

@@ -3,13 +3,16 @@
 #define TESTS_LANE_JUDGE_H
 
 #include "sm/fabric/sls.h"
+#include "sm/sa/group.h"
+#include "sm/sa/sa.h"
 #include "tests/unit/core_bed.h"
 
 /*
  * What devices hold, judged by nothing but what they hold: forwarding tables and tables from
  * service levels to lanes of the simulated switches are walked for every pair of end ports, on each
  * service level that the published plan tells, and so are multicast tables for packets from every
- * host on SL 0; what all of them wait for is searched for a cycle.
+ * host on the service levels of their groups, SL 0 where there is none; what all of them wait for
+ * is searched for a cycle.
  * cmocka.h and core_bed.h must be included before.
  */
 struct judged {
@@ -172,10 +175,10 @@ judge_pairs(struct lane_graph *g, const struct bed_sm *sm, unsigned level, struc
 /* A multicast packet that came to a switch, on `before` (or from a host: UINT32_MAX). */
 static inline void
 judge_flood(struct lane_graph *g, struct judged *j, uint32_t at, unsigned in, uint16_t mlid,
-	    uint32_t before, unsigned hops)
+	    unsigned sl, uint32_t before, unsigned hops)
 {
 	for (unsigned out = 1; out <= model_ibnet(g->m)->nodes[at].nports && hops < 64; out++) {
-		unsigned vl = model_sl2vl(g->m, at, in, out, 0), then;
+		unsigned vl = model_sl2vl(g->m, at, in, out, sl), then;
 		uint32_t to, here;
 
 		if (out == in || vl >= JUDGE_LANES || !judge_next(g, at, out, &to, &then) ||
@@ -188,12 +191,20 @@ judge_flood(struct lane_graph *g, struct judged *j, uint32_t at, unsigned in, ui
 		here = (g->first[at] + out) * JUDGE_LANES + vl;
 		if (before != UINT32_MAX)
 			judge_waits(g, before, here);
-		judge_flood(g, j, to, then, mlid, here, hops + 1);
+		judge_flood(g, j, to, then, mlid, sl, here, hops + 1);
 	}
 }
 
+static inline unsigned
+judge_group_sl(const struct bed_sm *sm, unsigned mlid)
+{
+	const struct sa_group *group = sa_groups_at(sa_groups(sm->s->sa), mlid);
+
+	return group ? group->r.sl : 0;
+}
+
 static inline void
-judge_multicast(struct lane_graph *g, struct judged *j)
+judge_multicast(struct lane_graph *g, const struct bed_sm *sm, struct judged *j)
 {
 	const struct ibnet *net = model_ibnet(g->m);
 
@@ -203,8 +214,8 @@ judge_multicast(struct lane_graph *g, struct judged *j)
 			unsigned in;
 
 			if (!judge_is_switch(g, n) && judge_next(g, n, 1, &at, &in))
-				judge_flood(g, j, at, in, (uint16_t)(JUDGE_MLID + k), UINT32_MAX,
-					    0);
+				judge_flood(g, j, at, in, (uint16_t)(JUDGE_MLID + k),
+					    judge_group_sl(sm, JUDGE_MLID + k), UINT32_MAX, 0);
 		}
 }
 
@@ -223,7 +234,7 @@ judge_lanes(const struct bed_sm *sm)
 	g.waits = mem_array((size_t)g.len * g.len * JUDGE_LANES + 8, JUDGE_LANES);
 	for (unsigned level = 0; level < (sm->s->plan->sls ? sm->s->plan->sls->asked : 1u); level++)
 		judge_pairs(&g, sm, level, &j);
-	judge_multicast(&g, &j);
+	judge_multicast(&g, sm, &j);
 	j.cycles = judge_cycle(&g);
 	mem_free(g.first);
 	mem_free(g.waits);

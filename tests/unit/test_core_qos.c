@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Levels of service in a subnet: what switches and hosts hold of lanes and arbitration, judged by
- * what they hold, on every level; and how little is written again.
+ * what they hold, on every level, multicast groups too; and how little is written again.
  */
 #include "sm/core/subnet.h"
 
@@ -14,6 +14,7 @@
 #include "tests/unit/core_bed.h"
 #include "tests/unit/core_tap.h"
 #include "tests/unit/lane_judge.h"
+#include "tests/unit/member_bed.h"
 
 #define BOUND SEC(60)
 #define LEVELS "qos: {high_limit: 7, levels: [{name: bulk}, " \
@@ -127,6 +128,7 @@ check_arbitration(const struct rig *r, const char *inner[2], const char *edge[2]
 
 static const char *fattree[] = { "fattree", NULL };
 static const char *torus[] = { "torus", NULL };
+static const char *updn[] = { "updn", NULL };
 static const char *dragonfly[] = { "dragonfly", NULL };
 
 static void
@@ -201,16 +203,83 @@ groups(void **state)
 	down(&r);
 }
 
-static bool
-warns(const struct rig *r, const char *what)
+/* Each host but the manager's joins two groups, which are of two levels; then both are of another.
+ * Their trees close no loop with what else there is, and reach everybody. */
+static void
+multicast(void **state)
 {
-	struct subnet_status st;
-	bool found = false;
+	static const char *const rules[] = {
+		"], rules: [{application: ipoib, level: latency}]}\n",
+		"], rules: [{partition: default, level: bulk}]}\n",
+	};
+	static const struct sa_gid other = { UINT64_C(0xff15000000000000), 1 };
+	char text[400];
+	struct sa_bed first, c;
+	struct sa_member r;
+	struct rig rig;
+	unsigned hosts = 0;
 
-	subnet_status(r->sm->s, &st);
-	for (unsigned i = 0; i < st.nwarnings; i++)
-		found |= strstr(st.warnings[i], what) != NULL;
-	return found;
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", LEVELS, rules[0]);
+	up(&rig, "torus 5 5 1", torus, text);
+	first = (struct sa_bed){ .sm = rig.sm };
+	for (uint32_t node = bed_next(rig.sm->bed, IBNET_CA, rig.sm->node + 1); node != IBNET_NONE;
+	     node = bed_next(rig.sm->bed, IBNET_CA, node + 1)) {
+		client(&c, &first, rig.sm->bed->net->nodes[node].name);
+		assert_int_equal(join(&c, &other, SA_JOIN_FULL, &r), 0);
+		assert_int_equal(r.sl, 0);
+		r = request(&c, &broadcast, SA_JOIN_FULL);
+		assert_int_equal(change(&c, MAD_SET, &r, JOIN), 0);
+		assert_int_equal(r.sl, 1);
+		client_free(&c);
+		hosts++;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		bed_wait(rig.sm->bed, SEC(3));
+		assert_true(bed_quiet(rig.sm, BOUND));
+		assert_int_equal(judge_group_sl(rig.sm, 0xc000), !i);
+		assert_int_equal(judge_group_sl(rig.sm, 0xc001), 0);
+		check_lanes(&rig, 6);
+		assert_in_range(judge_lanes(rig.sm).copies, 2 * hosts * (hosts - 1),
+				2 * hosts * hosts);
+		config_free(rig.conf);
+		snprintf(text, sizeof(text), "%s%s", LEVELS, rules[1]);
+		rig.conf = parse(text);
+		subnet_set_policy(rig.sm->s, rig.conf);
+		subnet_configure(rig.sm->s, &rig.sm->conf, NULL, STAGE_ROUTING);
+	}
+	assert_true(bed_quiet(rig.sm, BOUND));
+	down(&rig);
+}
+
+/* A group of before has a service level that is nobody's when an engine with path classes comes:
+ * its packets are dropped, which is said. */
+static void
+astray(void **state)
+{
+	struct sa_bed first, c;
+	struct sa_member r;
+	struct rig rig;
+
+	(void)state;
+	up(&rig, "torus 5 5 1", updn, "");
+	first = (struct sa_bed){ .sm = rig.sm };
+	client(&c, &first, rig.sm->bed->net->nodes[bed_next(rig.sm->bed, IBNET_CA,
+							    rig.sm->node + 1)].name);
+	r = request(&c, &mine, SA_JOIN_FULL);
+	r.sl = 5;
+	assert_int_equal(change(&c, MAD_SET, &r, CREATE), 0);
+	assert_false(warnings(rig.sm, "which no level of service has"));
+	rig.sm->conf.routing.engines = torus;
+	subnet_configure(rig.sm->s, &rig.sm->conf, NULL, STAGE_ROUTING);
+	bed_wait(rig.sm->bed, SEC(1));
+	assert_true(bed_quiet(rig.sm, BOUND));
+	assert_string_equal(rig.sm->s->plan->engine_running, "torus");
+	assert_true(warnings(rig.sm, "packets of 1 multicast group are dropped"));
+	assert_true(warnings(rig.sm, "on service level 5, which no level of service has"));
+	assert_int_equal(leave(&c, &mine, SA_JOIN_FULL), 0);
+	client_free(&c);
+	down(&rig);
 }
 
 /* Three lanes, and two entries in both tables together: one is left out, and it is said. */
@@ -226,7 +295,7 @@ few_entries(void **state)
 	subnet_status(r.sm->s, &st);
 	/* Both ends of the cables between switches and to hosts. */
 	assert_int_equal(st.few_entries, 2 * r.sm->s->plan->fabric->nlinks);
-	assert_true(warns(&r, "are too small for what qos says"));
+	assert_true(warnings(r.sm, "are too small for what qos says"));
 	/* With two levels there is room again. */
 	config_free(r.conf);
 	r.conf = parse(LEVELS "]}\n");
@@ -236,7 +305,7 @@ few_entries(void **state)
 	assert_true(bed_quiet(r.sm, BOUND));
 	subnet_status(r.sm->s, &st);
 	assert_int_equal(st.few_entries, 0);
-	assert_false(warns(&r, "are too small"));
+	assert_false(warnings(r.sm, "are too small"));
 	down(&r);
 }
 
@@ -293,7 +362,7 @@ unlike(void **state)
 		bed_run(r.sm, BOUND);
 		assert_true(bed_quiet(r.sm, BOUND));
 		if (cases[i].refused) {
-			assert_true(warns(&r, cases[i].refused));
+			assert_true(warnings(r.sm, cases[i].refused));
 			assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_LINEAR_FDB), 0);
 			config_free(r.conf);
 			r.conf = parse(LEVELS ", {name: third}], merge: true}\n");
@@ -301,7 +370,7 @@ unlike(void **state)
 			subnet_configure(r.sm->s, &r.sm->conf, NULL, STAGE_ROUTING);
 			assert_true(bed_becomes_good(r.sm, BOUND));
 			assert_true(bed_quiet(r.sm, BOUND));
-			assert_true(warns(&r, "too little for all levels"));
+			assert_true(warnings(r.sm, "too little for all levels"));
 		}
 		bed_check(r.sm);
 		check_lanes(&r, cases[i].lanes);
@@ -330,6 +399,8 @@ main(void)
 		cmocka_unit_test(weight),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(groups),
+		cmocka_unit_test(multicast),
+		cmocka_unit_test(astray),
 		cmocka_unit_test(few_entries),
 		cmocka_unit_test(unlike),
 		cmocka_unit_test(silent),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/unit/ctl_fake.h"
 
+#include "qos/configured.h"
+#include "qos/rules.h"
+
 /* What each command of the control socket answers; the numbers are counted by hand. */
 
 static void
@@ -534,6 +537,92 @@ test_topology(void **state)
 	json_decref(json);
 }
 
+#define ASK(command, args) ask("{\"command\":\"" command "\",\"args\":{" args "}}")
+#define FROM_TO "\"source\":\"gpu-1\",\"destination\":\"gpu-3\""
+
+/* The plan has what this configuration says of levels, for an engine with one path class. */
+static void
+give_levels(const char *text)
+{
+	struct plan *p = (struct plan *)(uintptr_t)h.plan;
+	struct compose_input in = { .fabric = p->fabric, .lids = p->lids, .engine = "updn",
+				    .max_vls = 8 };
+	struct rules_input rules = { .subnet = "one", .fabric = p->fabric };
+	struct qos_levels levels;
+	struct error e = { 0 };
+	struct config *conf = config_parse(text, strlen(text), NULL, &e);
+
+	if (!conf)
+		fail_msg("%s", e.text);
+	qos_levels_of(conf, &levels);
+	in.levels = levels.len;
+	in.level = levels.level;
+	assert_int_equal(compose(&in, &p->sls, &e), 0);
+	rules.conf = conf;
+	assert_int_equal(rules_compile(&rules, &p->levels, &e), 0);
+	config_free(conf);
+}
+
+static void
+test_qos(void **state)
+{
+	json_t *json;
+
+	(void)state;
+	json = ASK("show qos", "");
+	assert_true(json_is_false(at(json, "data.configured")));
+	assert_int_equal(json_array_size(at(json, "data.service_levels")), 0);
+	json_decref(json);
+	json = ASK("qos explain", FROM_TO);
+	assert_true(json_is_null(at(json, "data.level")));
+	has_int(json, "data.sl", 0);
+	json_decref(json);
+	give_levels("qos: {high_limit: 9, levels: [{name: bulk}, {name: fast, sl: 6, priority: "
+		    "high, weight: 64}], rules: [{class: 3, source: gpu-1, level: fast}]}\n");
+	json = ASK("show qos", "");
+	assert_int_equal(json_array_size(at(json, "data.service_levels")), 16);
+	has_str(json, "data.levels.1.name", "fast");
+	has_int(json, "data.levels.1.sl", 6);
+	has_int(json, "data.levels.1.vl", 1);
+	has_str(json, "data.service_levels.0.levels.0", "bulk");
+	has_int(json, "data.service_levels.0.path_class", 0);
+	has_str(json, "data.service_levels.5.use", "as level 0");
+	has_str(json, "data.service_levels.6.levels.0", "fast");
+	has_str(json, "data.service_levels.6.use", "level");
+	has_int(json, "data.service_levels.6.vls_switches.0", 1);
+	has_int(json, "data.service_levels.6.vls_hosts.0", 1);
+	assert_true(json_is_false(at(json, "data.service_levels.6.adaptive")));
+	has_int(json, "data.arbitration.0.high.0.vl", 1);
+	has_int(json, "data.arbitration.0.high.0.weight", 64);
+	has_int(json, "data.arbitration.0.low.0.vl", 0);
+	has_int(json, "data.arbitration.0.high_limit", 9);
+	has_int(json, "data.few_entries_ports", 0);
+	json_decref(json);
+	json = ASK("qos explain", FROM_TO ",\"class\":3");
+	has_str(json, "data.level", "fast");
+	has_str(json, "data.because", "rule");
+	has_int(json, "data.rule", 0);
+	has_int(json, "data.sl", 6);
+	json_decref(json);
+	json = ASK("qos explain", FROM_TO ",\"class\":4");
+	has_str(json, "data.level", "bulk");
+	has_str(json, "data.because", "first level");
+	assert_true(json_is_null(at(json, "data.rule")));
+	has_int(json, "data.sl", 0);
+	json_decref(json);
+	refused("{\"command\":\"qos explain\",\"args\":{\"source\":\"gpu-1\","
+		"\"destination\":\"gpu-77\"}}", 1, "gpu-77");
+	refused("{\"command\":\"qos explain\",\"args\":{" FROM_TO ",\"class\":4096}}", 2,
+		"class");
+	json = ASK("show multicast", "");
+	has_str(json, "data.groups.0.level", "bulk");
+	json_decref(json);
+	json = ASK("qos apply", "");
+	assert_true(h.change.apply_names);
+	assert_int_equal(h.change.kind, CHANGE_ROUTE);
+	json_decref(json);
+}
+
 static void
 test_reroute(void **state)
 {
@@ -659,7 +748,8 @@ main(void)
 		T(test_ports), T(test_links), T(test_cut), T(test_routes), T(test_path),
 		T(test_path_refused), T(test_check), T(test_check_in_turn), T(test_events),
 		T(test_topology),
-		T(test_reroute), T(test_places), T(test_reload), T(test_by_pkey),
+		T(test_qos), T(test_reroute), T(test_places), T(test_reload),
+		T(test_by_pkey),
 	};
 
 	alarm(120);

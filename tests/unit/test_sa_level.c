@@ -273,18 +273,6 @@ rename_host(struct sa_bed *b, const char *host, const char *name)
 	assert_true(bed_quiet(b->sm, BOUND));
 }
 
-static bool
-warns(const struct sa_bed *b, const char *what)
-{
-	struct subnet_status st;
-	bool found = false;
-
-	subnet_status(b->sm->s, &st);
-	for (unsigned i = 0; i < st.nwarnings; i++)
-		found |= strstr(st.warnings[i], what) != NULL;
-	return found;
-}
-
 /* A host that gives itself another name is of the level that it was of, until an administrator
  * applies names; and after a restart too. */
 static void
@@ -297,18 +285,18 @@ test_names(void **state)
 	configure(&b, NAMES_QOS);
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 7);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 0);
-	assert_false(warns(&b, "weft qos apply"));
+	assert_false(warnings(b.sm, "weft qos apply"));
 	rename_host(&b, "H2_1_1", "H3_0_7");
 	rename_host(&b, "H3_0_0", "nobody");
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 7);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 0);
-	assert_true(warns(&b, "weft qos apply"));
+	assert_true(warnings(b.sm, "weft qos apply"));
 	configure(&b, NAMES_QOS "  high_limit: 3\n");
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 0);
 	apply(&b);
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 0);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 7);
-	assert_false(warns(&b, "weft qos apply"));
+	assert_false(warnings(b.sm, "weft qos apply"));
 	sa_bed_free(&b);
 }
 
@@ -325,7 +313,7 @@ test_names_trusted(void **state)
 	rename_host(&b, "H3_0_0", "nobody");
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 0);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 7);
-	assert_false(warns(&b, "weft qos apply"));
+	assert_false(warnings(b.sm, "weft qos apply"));
 	sa_bed_free(&b);
 }
 
