@@ -236,14 +236,26 @@ own_level(const struct config_qos *q, const struct config_partition *p)
 	return SLS_FREE;
 }
 
+/* Those that commands made are of no level of their own. */
+static void
+add_commanded(struct plan_levels *l, const struct policy *p)
+{
+	for (uint32_t i = 0; p && i < p->len; i++)
+		if (!p->list[i]->conf && p->list[i]->pkey != PKEY_DEFAULT)
+			l->partitions[l->npartitions++] = (struct level_partition){
+				p->list[i]->pkey, p->list[i]->ipoib, SLS_FREE };
+}
+
 static void
 make_partitions(struct maker *m)
 {
 	const struct config_partitions *all = &m->in->conf->partitions;
+	const struct policy *policy = m->in->policy;
 	struct plan_levels *l = m->l;
 	bool has_default = false;
 
-	l->partitions = region_array(m->r, all->len + 1u, sizeof(*l->partitions));
+	l->partitions = region_array(m->r, all->len + 1u + (policy ? policy->len : 0),
+				     sizeof(*l->partitions));
 	for (unsigned i = 0; i < all->len; i++) {
 		const struct config_partition *p = &all->list[i];
 		uint16_t pkey = is_for(p, m->in->subnet) ? pkey_of(m->in, p->name) : 0;
@@ -260,6 +272,7 @@ make_partitions(struct maker *m)
 	if (!has_default)
 		l->partitions[l->npartitions++] =
 			(struct level_partition){ PKEY_DEFAULT, true, SLS_FREE };
+	add_commanded(l, policy);
 	qsort(l->partitions, l->npartitions, sizeof(*l->partitions), by_pkey);
 }
 

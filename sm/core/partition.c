@@ -240,6 +240,26 @@ tell_others(struct subnet *s, const struct policy *old, const struct policy *new
 	}
 }
 
+static bool
+same_partitions(const struct policy *a, const struct policy *b)
+{
+	if (!a || a->len != b->len)
+		return !a && !b->len;
+	for (uint32_t i = 0; i < a->len; i++)
+		if (a->list[i]->pkey != b->list[i]->pkey || a->list[i]->ipoib != b->list[i]->ipoib ||
+		    strcmp(a->list[i]->name, b->list[i]->name))
+			return false;
+	return true;
+}
+
+/* Rules of quality of service know partitions by number, and are made with a routing. */
+static void
+renew_rules(struct subnet *s, const struct partition_job *j)
+{
+	if (j->s && s->plan && s->plan->levels && !same_partitions(s->parts.policy, j->policy))
+		s->want_route = true;
+}
+
 void
 partition_job_adopt(struct subnet *s, struct partition_job *j)
 {
@@ -251,6 +271,7 @@ partition_job_adopt(struct subnet *s, struct partition_job *j)
 	if (j->pkeys)
 		tell_overflow(s, j);
 	if (j->rebuilt) {
+		renew_rules(s, j);
 		tell_others(s, p->policy, j->policy);
 		part_store_pins(s, "names", p->pins, j->pins);
 		store_commit(s->env.store, NULL, NULL);

@@ -238,6 +238,49 @@ test_moved(void **state)
 	sa_bed_free(&b);
 }
 
+static void
+on_partition(void *arg, int error, const char *said, const struct partition_report *report)
+{
+	(void)report;
+	if (error)
+		fail_msg("%s", said);
+	*(int *)arg = error;
+}
+
+/* A partition that a command makes, with the group of IPoIB, is of the level that a rule says of
+ * IPoIB at once: its group, and paths in it. */
+static void
+test_commanded(void **state)
+{
+	static const char said[] = "partitions: [{name: default, members: all}]\n"
+		"qos: {levels: [{name: plain}, {name: fast, sl: 7}],\n"
+		"      rules: [{pkey: 0x42, application: ipoib, level: fast}]}\n";
+	struct part_member members[2] = { { 0 } };
+	struct partition_change c = {
+		.kind = PARTITION_ADD, .name = "gold", .pkey = 0x42, .ipoib = true,
+		.members = members, .nmembers = 2,
+	};
+	struct sa_bed b;
+	struct error e;
+	int answer = -1;
+
+	(void)state;
+	sa_bed_up(&b, "ft3 4", "H1_0_0");
+	configure(&b, said);
+	members[0] = (struct part_member){ .guid = sa_bed_guid(&b, "H1_0_0"),
+					   .membership = MEMBERSHIP_FULL };
+	members[1] = (struct part_member){ .guid = sa_bed_guid(&b, "H2_0_0"),
+					   .membership = MEMBERSHIP_FULL };
+	assert_int_equal(subnet_partition(b.sm->s, &c, on_partition, &answer, &e), 0);
+	bed_wait(b.sm->bed, SEC(5));
+	assert_true(bed_quiet(b.sm, BOUND));
+	assert_int_equal(answer, 0);
+	assert_int_equal(group_sl(&b, IPOIB(0x8042u), 0xffffffff), 7);
+	assert_int_equal(sl(&b, "H1_0_0", "H2_0_0", 0, 0, 0x8042), 7);
+	assert_int_equal(sl(&b, "H1_0_0", "H2_0_0", 0, 0, 0xffff), 0);
+	sa_bed_free(&b);
+}
+
 /* ---- Names ---- */
 
 #define NAMES_QOS "qos:\n  levels: [{name: plain}, {name: fast, sl: 7}]\n" \
@@ -324,6 +367,7 @@ main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_commanded),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_trusted),
 	};
