@@ -246,7 +246,8 @@ same_partitions(const struct policy *a, const struct policy *b)
 	if (!a || a->len != b->len)
 		return !a && !b->len;
 	for (uint32_t i = 0; i < a->len; i++)
-		if (a->list[i]->pkey != b->list[i]->pkey || a->list[i]->ipoib != b->list[i]->ipoib ||
+		if (a->list[i]->pkey != b->list[i]->pkey ||
+		    a->list[i]->ipoib != b->list[i]->ipoib ||
 		    strcmp(a->list[i]->name, b->list[i]->name))
 			return false;
 	return true;
