@@ -284,8 +284,13 @@ rules_compile(const struct rules_input *in, struct plan_levels **out, struct err
 	int rc;
 
 	*out = NULL;
-	if (!q->nlevels && !q->narbitration)
+	if (in->pins)
+		pins_note(in->pins);
+	if (!q->nlevels && !q->narbitration) {
+		if (in->pins)
+			pins_forget_others(in->pins);
 		return 0;
+	}
 	m.r = region_new();
 	m.l = region_alloc(m.r, sizeof(*m.l));
 	m.l->refs = 1;
@@ -301,8 +306,6 @@ rules_compile(const struct rules_input *in, struct plan_levels **out, struct err
 	if (!m.l->len)
 		m.l->level[m.l->len++] = (struct level_limits){ .name = "default" };
 	make_partitions(&m);
-	if (in->pins)
-		pins_note(in->pins);
 	rc = make_rules(&m, e);
 	if (rc) {
 		plan_levels_unref(m.l);
