@@ -110,11 +110,13 @@ bench: deps
 
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
+		$(BUILD)/test_core_partition_faults \
 		$(BUILD)/test_losses $(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
+	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large

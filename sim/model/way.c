@@ -86,15 +86,28 @@ count(const struct packet *k, const struct place *from, unsigned out, const stru
 	counter_add(k->counts, to->node, to->port, multicast ? CTR_MULTI_RCV : CTR_UNI_RCV, 1);
 }
 
-/* A switch's port that enforces partitions lets the packet through. */
+/* The table has the key itself. */
 static bool
-partition_allows(const struct packet *k, const struct sim_node *n, uint32_t node, unsigned port,
+has_key(const struct model *m, uint32_t node, unsigned port, uint16_t key)
+{
+	for (unsigned i = 0; i < model_pkeys(m, node, port); i++)
+		if (model_pkey(m, node, port, i) == key)
+			return true;
+	return false;
+}
+
+/* A switch's port that enforces partitions lets the packet through. What comes from a limited
+ * member has the limited key, which is in the table of the port that it comes in by: subnet
+ * managers give a switch what the host has, and it does not hold all limited members back. */
+static bool
+partition_allows(const struct model *m, const struct packet *k, uint32_t node, unsigned port,
 		 bool in)
 {
+	const struct sim_node *n = &m->nodes[node];
 	const struct portinfo *i = &n->ports[port].info;
 
 	if (!k->pkey || !(in ? i->enforce_in : i->enforce_out) ||
-	    sma_pkey_index(n, port, k->pkey) >= 0)
+	    sma_pkey_index(n, port, k->pkey) >= 0 || (in && has_key(m, node, port, k->pkey)))
 		return true;
 	if (k->counts) {
 		counter_add(k->counts, node, port,
@@ -122,8 +135,8 @@ pass(const struct model *m, const struct packet *k, struct place *at, unsigned o
 		return ERR_CLOSED;
 	if (!has_lane(m, &from, out, k->sl))
 		return ERR_CLOSED;
-	if (!partition_allows(k, &m->nodes[from.node], from.node, out, false) ||
-	    !partition_allows(k, &m->nodes[at->node], at->node, at->port, true))
+	if (!partition_allows(m, k, from.node, out, false) ||
+	    !partition_allows(m, k, at->node, at->port, true))
 		return ERR_CLOSED;
 	if (k->counts)
 		count(k, &from, out, at);

@@ -185,7 +185,7 @@ activate_next(struct subnet *s, struct device *d, struct transact_request *r, un
 
 		if (p->info.state != PORT_ARMED || !push_port_counts(p) ||
 		    live_peer(p)->info.state < PORT_ARMED || !tables_are_in(s, d) ||
-		    !tables_are_in(s, p->peer))
+		    !tables_are_in(s, p->peer) || !push_pkeys_may_rise(s, p))
 			continue;
 		push_port_want(s, p, &want);
 		want.state = PORT_ACTIVE;
@@ -315,65 +315,6 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 /*
  * Answers.
  */
-/* Of the fields that were set the port keeps these as they were. */
-static void
-tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t kept)
-{
-	struct live_port *p = &d->ports[n];
-
-	remarks_stubborn(&s->topo, p, (p->stubborn & ~set) | (kept & ~(uint32_t)FIELD_STATE));
-	for (unsigned bit = 0; bit < FIELD_COUNT; bit++)
-		if (kept & FIELDS_FORWARDING & 1u << bit && bit != 15)
-			push_failure(s, d, "port %u keeps another %s than was set", n,
-				push_field_name(bit));
-}
-
-static void
-port_info_set(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	unsigned n = res->attr_mod & 0xff;
-	struct live_port *p = &d->ports[n];
-	struct portinfo got, sent;
-	uint32_t set;
-
-	if (n > d->info.num_ports)
-		return;
-	/* Compared with what was sent: what is wished for may have changed since. */
-	portinfo_decode(&got, res->data);
-	portinfo_decode(&sent, res->sent);
-	set = push_port_diff(p, &sent);
-	if (sent.client_reregister) {
-		p->flags &= (uint16_t)~LIVE_PORT_REREGISTER;
-		map_remove(&s->forgotten, p->guid);
-	}
-	p->info = got;
-	tell_kept(s, d, n, set, push_port_kept(&got, &sent, set));
-}
-
-static void
-port_info_get(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	unsigned n = res->attr_mod & 0xff;
-	struct live_port *p = &d->ports[n];
-	struct portinfo old;
-	bool fell;
-
-	if (n > d->info.num_ports)
-		return;
-	old = p->info;
-	portinfo_decode(&p->info, res->data);
-	fell = n && old.state == PORT_ACTIVE && p->info.state < PORT_ACTIVE;
-	/* It came up (or went, or both) between being read and the change bit being cleared. */
-	if (fell || (n && live_port_up(p) != (p->peer != NULL)) || push_end_port_off(s, p))
-		subnet_want_device(s, d->guid);
-	/* The Set that cleared the bit has also set LinearFDBTop, which told of a reset. */
-	if (d->info.node_type == NODE_SWITCH && (fell || (!n && old.lid != p->info.lid))) {
-		d->lft_trusted = false;
-		d->lft_failed = true;
-		push_failure(s, d, "lost a link or was reset while it was programmed");
-	}
-}
-
 /* Its cable is gone: nothing more is sent across it. What else may have changed is left to the
  * sweep that follows. */
 static void
@@ -434,7 +375,7 @@ switch_info_set(struct subnet *s, struct device *d, const struct transact_result
 	kept = set & switch_info_diff(d, &sent);
 	if (kept & FIELD_FDB_TOP)
 		s->push.failed_tables++;
-	tell_kept(s, d, 0, set, kept);
+	push_tell_kept(s, d, 0, set, kept);
 }
 
 /* The device answered with an error status. */
@@ -456,6 +397,7 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 	}
 	if (res->method == MAD_SET)
 		s->push.refused++;
+	s->push.failed_ports += res->method == MAD_SET && res->attr_id == ATTR_P_KEY_TABLE;
 	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
 		s->push.failed_tables += res->method == MAD_SET;
 	push_failure(s, d, "refuses %s(%s)%s: status 0x%04x, %s", mad_method_name(res->method),
@@ -483,9 +425,9 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		if (res->method == MAD_GET && res->cookie == LOOKED)
 			port_looked(s, d, res);
 		else if (res->method == MAD_SET)
-			port_info_set(s, d, res);
+			push_port_set(s, d, res);
 		else
-			port_info_get(s, d, res);
+			push_port_read(s, d, res);
 		break;
 	case ATTR_SWITCH_INFO:
 		switch_info_set(s, d, res);
@@ -534,7 +476,7 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		settled(s, d);
 	else if (!d->lanes_inflight)
 		transact_ready(s->transact, &d->agent.target);
-	if (!d->push_failed && !bits_empty(&d->recheck))
+	if (!d->push_failed && !(bits_empty(&d->recheck) && bits_empty(&d->pkey_again)))
 		transact_ready(s->transact, &d->agent.target);
 }
 

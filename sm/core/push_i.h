@@ -69,6 +69,14 @@ bool
 push_read_lanes_next(struct subnet *s, struct device *d, struct transact_request *r,
 		     unsigned *port);
 
+/* push_seen.c: answers of ports. Of the fields that were set the port keeps some as they were. */
+void
+push_tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t kept);
+/* Set(PortInfo), Get(PortInfo). */
+void
+push_port_set(struct subnet *s, struct device *d, const struct transact_result *res);
+void
+push_port_read(struct subnet *s, struct device *d, const struct transact_result *res);
 /* push_pkeys.c: P_Key tables. */
 /* The plan of this push has some. */
 bool
@@ -87,6 +95,9 @@ push_pkeys_answer(struct subnet *s, struct device *d, const struct transact_resu
 /* The port is known to hold the table that is planned for it. */
 bool
 push_pkeys_held(const struct subnet *s, const struct live_port *p);
+/* The link of this port may come up. */
+bool
+push_pkeys_may_rise(const struct subnet *s, const struct live_port *p);
 /* The push has ended. */
 void
 push_pkeys_written(struct subnet *s);

@@ -161,9 +161,8 @@ push_pkeys_answer(struct subnet *s, struct device *d, const struct transact_resu
 		s->push.failed_ports++;
 		return true;
 	}
-	/* It was read, and is written now: the port's turn comes once more. */
+	/* It was read, and is to be written: the port's turn comes once more. */
 	bits_set(&d->pkey_again, n);
-	transact_ready(s->transact, &d->agent.target);
 	return true;
 }
 
@@ -176,6 +175,32 @@ push_pkeys_held(const struct subnet *s, const struct live_port *p)
 	for (unsigned b = 0; port != FABRIC_NONE && b < tables_pkey_blocks(p); b++)
 		if (block_held(s, p, port, b, want) != 1)
 			return false;
+	return port != FABRIC_NONE;
+}
+
+/*
+ * A host that was reset, or is another one, has other keys than it should have, and may use them as
+ * soon as its link is up. So that comes up when the host is known to hold no other. An empty block
+ * that it does not take is none of them.
+ */
+bool
+push_pkeys_may_rise(const struct subnet *s, const struct live_port *p)
+{
+	static const uint16_t none[TABLES_KEYS];
+	const struct live_port *end = p->device->info.node_type == NODE_SWITCH ? live_peer(p) : p;
+	uint16_t want[TABLES_KEYS];
+	uint32_t port;
+
+	if (!push_pkeys_planned(s) || !end || end->device->info.node_type == NODE_SWITCH ||
+	    end == &s->topo.own->ports[s->topo.own_port])
+		return true;
+	port = plan_port(s, end);
+	for (unsigned b = 0; port != FABRIC_NONE && b < tables_pkey_blocks(end); b++) {
+		int held = block_held(s, end, port, b, want);
+
+		if (!held || (held < 0 && memcmp(want, none, sizeof(want))))
+			return false;
+	}
 	return port != FABRIC_NONE;
 }
 

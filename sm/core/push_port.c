@@ -211,7 +211,7 @@ push_port_want(const struct subnet *s, const struct live_port *p, struct portinf
 			if (push_pkeys_planned(s))
 				push_pkeys_enforce(s, p, want);
 		}
-		if (p->info.state == PORT_INIT && push_port_counts(p))
+		if (p->info.state == PORT_INIT && push_port_counts(p) && push_pkeys_may_rise(s, p))
 			want->state = PORT_ARMED;
 	}
 	return push_port_diff(p, want) & ~(p->stubborn & ~FIELDS_FORWARDING);

@@ -17,3 +17,6 @@ test_core_partition_extra := -lcmocka
 unit_tests += test_core_isolation
 test_core_isolation_libs := $(core_bed_libs)
 test_core_isolation_extra := -lcmocka
+unit_tests += test_core_partition_faults
+test_core_partition_faults_libs := $(core_bed_libs)
+test_core_partition_faults_extra := -lcmocka

@@ -303,6 +303,15 @@ test_enforcement(void **state)
 	p.p_key_violations = 0;
 	assert_int_equal(set_port(r, "1", 1, &p), 0);
 	assert_int_equal(get_port(r, "1", 1).p_key_violations, 0);
+	/* What a limited member sends comes in where its key is, and reaches no limited one. */
+	set_pkeys(r, "", 0, 0x0001);
+	set_pkeys(r, "1", 1 << 16, 0x0001);
+	set_pkeys(r, "12", 4 << 16, 0x8001);
+	send_gmp(r, 2, 1);
+	assert_int_equal(r->in2.gmps, 4);
+	set_pkeys(r, "12", 4 << 16, 0x0001);
+	send_gmp(r, 2, 1);
+	assert_int_equal(r->in2.gmps, 4);
 }
 
 /* No traps about P_Keys of multicast packets where that is suppressed. */
