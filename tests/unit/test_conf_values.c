@@ -225,6 +225,8 @@ static const struct range {
 	{ "multicast.forget_after", "1ms", "24h", "999us", "86401s" },
 	{ "multicast.forget_after", "0", "0s", "-1", "25h" },
 	{ "threads", "0", "64", "-1", "65" },
+	{ "events.keep", "100", "200000", "99", "200001" },
+	{ "events.days", "0", "36500", "-1", "36501" },
 	{ "qos.high_limit", "0", "255", "-1", "256" },
 	{ "qos.congestion.key", "0", "0xffffffffffffffff", "-1", "0x10000000000000000" },
 	{ "qos.congestion.threshold", "0", "15", "-1", "16" },
