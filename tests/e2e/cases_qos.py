@@ -58,8 +58,15 @@ def base_sls(m):
     return {level["name"]: level["sl"] for level in m.json("show", "qos")["levels"]}
 
 
+def reload(m, engine, levels):
+    m.write(engine, top=said(levels))
+    m.weft("reload")
+    wait_for("the plan to have the levels", lambda: len(base_sls(m)) == levels, 60)
+    m.wait_up()
+
+
 def levels_on(fabric, engine, levels, other):
-    """A level more, and another engine, move no service level that need not."""
+    """A level that goes and comes, and another engine, move no service level that need not."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric(fabric, tmp), sim="weftsim") as lab:
             m = Weftd(lab, engine, top=said(levels))
@@ -69,12 +76,13 @@ def levels_on(fabric, engine, levels, other):
             need(len(set().union(*found.values())) == sum(len(f) for f in found.values()),
                  "levels share service levels: %s" % found)
             before = base_sls(m)
-            m.write(engine, top=said(levels - 1))
-            m.weft("reload")
-            m.wait_up()
+            reload(m, engine, levels - 1)
             judge(lab, m, levels - 1, "%s, one level less" % fabric)
             after = base_sls(m)
             need(all(before[n] == sl for n, sl in after.items()), "%s -> %s" % (before, after))
+            reload(m, engine, levels)
+            need(base_sls(m) == before, "%s -> %s" % (before, base_sls(m)))
+            reload(m, engine, levels - 1)
             m.weft("reroute", "--engine", other, seconds=120)
             m.wait_up()
             judge(lab, m, levels - 1, "%s by %s" % (fabric, other))
