@@ -114,7 +114,17 @@ by_levels(const struct config_qos *q, const struct plan_sls *s, const struct arb
 
 /* ---- What fits ---- */
 
-/* From one table, which ends at `cap`, to the other. Returns entries that there was no room for. */
+static bool
+sends(const struct vlarb_entry *table, unsigned len, uint8_t vl)
+{
+	for (unsigned i = 0; i < len; i++)
+		if (table[i].vl == vl && table[i].weight)
+			return true;
+	return false;
+}
+
+/* From one table, which ends at `cap`, to the other: lanes that would not send otherwise. Returns
+ * entries that there was no room for. */
 static unsigned
 move(struct vlarb_entry *from, uint8_t *len, unsigned cap, struct vlarb_entry *to, uint8_t *to_len,
      unsigned to_cap)
@@ -122,15 +132,16 @@ move(struct vlarb_entry *from, uint8_t *len, unsigned cap, struct vlarb_entry *t
 	unsigned left = 0;
 
 	for (unsigned i = cap; i < *len; i++) {
-		bool there = false;
+		struct vlarb_entry e = from[i];
 
-		for (unsigned k = 0; k < *to_len && k < to_cap; k++)
-			there |= to[k].vl == from[i].vl && to[k].weight;
-		if (!there && *to_len < to_cap)
-			to[(*to_len)++] = from[i];
-		else
-			left += !there;
 		from[i] = (struct vlarb_entry){ 0 };
+		if (!e.weight || sends(from, cap, e.vl) ||
+		    sends(to, *to_len < to_cap ? *to_len : to_cap, e.vl))
+			continue;
+		if (*to_len < to_cap)
+			to[(*to_len)++] = e;
+		else
+			left++;
 	}
 	if (*len > cap)
 		*len = (uint8_t)cap;

@@ -370,7 +370,7 @@ make_map(const struct composer *c, uint32_t sw, unsigned in, unsigned out, struc
 	}
 	for (unsigned sl = 0; s->classes == 1 && sl < SLS_LEN; sl++)
 		if (s->slot[sl] == SLS_FREE)
-			m->vl[sl] = m->vl[0];
+			m->vl[sl] = m->vl[s->sl[0]];
 	return 0;
 }
 

@@ -380,16 +380,23 @@ sa_way(const struct sa_ways *w, uint16_t slid, uint16_t dlid, struct plan_path *
 	if (!choose_partition(w, src, dst, r))
 		return false;
 	level = level_of(w, src, dst, r);
-	if (!find_way(w, level, way, r) ||
-	    (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != r->sl))
+	if (!find_way(w, level, way, r))
+		return false;
+	/* Whoever wants a service level wants it of all its peers, itself among them. */
+	if (src == dst && plan->levels)
+		r->sl = plan_level_sl(plan, &plan->lids->dest[slid], &plan->lids->dest[dlid],
+				      level);
+	if (sa_ways_ask(w, SA_PATH_SL) && w->want->sl != r->sl)
 		return false;
 	if (sa_ways_ask(w, SA_PATH_REVERSIBLE) && w->want->reversible && !r->reversible)
 		return false;
 	if (!r->rate)
 		r->rate = SA_RATE_MIN;
-	r->life = src == dst ? 0 : w->life;
-	if (plan->levels && src != dst)
+	r->life = w->life;
+	if (plan->levels)
 		limit_to_level(w, level, r);
+	if (src == dst)
+		r->life = 0;
 	echo(w, r);
 	return sa_ways_choose(w, r);
 }

@@ -129,6 +129,23 @@ test_written(void **state)
 	assert_int_equal(a.high_limit, 3);
 }
 
+/* What a port has no room for goes to the other table only if its lane would never send. */
+static void
+test_written_caps(void **state)
+{
+	struct config_arbitration all = {
+		.ports = "all", .high = "0:4, 1:0, 2:0, 0:9", .low = "0:0, 1:4, 2:4, 0:4, 1:2, 3:0",
+	};
+	struct config_qos q = { .arbitration = &all, .narbitration = 1 };
+	struct arbitrate_port p = inner;
+
+	(void)state;
+	p.high_cap = p.low_cap = 3;
+	check(&q, NULL, &p, "0:4 1:0 2:0", "0:0 1:4 2:4");
+	all.high = "1:4";
+	check(&q, NULL, &p, "1:4 0:4", "0:0 1:4 2:4");
+}
+
 int
 main(void)
 {
@@ -136,6 +153,7 @@ main(void)
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_written),
+		cmocka_unit_test(test_written_caps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

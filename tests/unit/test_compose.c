@@ -292,6 +292,31 @@ test_given_wrong(void **state)
 	ring_close(&r);
 }
 
+/* What nobody has, 0 among them, goes with the first level, between switches as to hosts. */
+static void
+test_given_not_0(void **state)
+{
+	static const struct compose_level level[] = { { "a", 3, 2 }, { "b", 4, SLS_FREE } };
+	const struct sls_map *m;
+	struct plan_sls *s = NULL;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 4);
+	r.in.lanes = NULL;
+	r.in.level = level;
+	r.in.levels = 2;
+	assert_int_equal(compose(&r.in, &s, &r.e), 0);
+	m = plan_sls_map(s, 0, 3, 1);
+	assert_int_equal(m->vl[0], 2);
+	assert_int_equal(m->vl[3], 2);
+	assert_int_equal(m->vl[4], 0);
+	assert_int_equal(m->vl[15], 2);
+	assert_int_equal(plan_sls_map(s, 0, 1, 3)->vl[0], 1);	/* the last of two */
+	plan_sls_unref(s);
+	ring_close(&r);
+}
+
 /* Too little for all: the last ones share, if they may. */
 static void
 test_merged(void **state)
@@ -360,6 +385,7 @@ main(void)
 		cmocka_unit_test(test_levels), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_given),
 		cmocka_unit_test(test_given_wrong),
+		cmocka_unit_test(test_given_not_0),
 		cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_plain),
 	};

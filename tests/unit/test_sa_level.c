@@ -67,6 +67,11 @@ check_rules(struct sa_bed *b)
 	assert_int_equal(p.mtu, 3);
 	assert_int_equal(p.rate, 3);
 	assert_int_equal(p.life, 14);
+	/* To oneself alike, but that takes no time. */
+	p = path(b, "H0_0_1", "H0_0_1", 0x01061144, 0, 0);
+	assert_int_equal(p.sl, 5);
+	assert_int_equal(p.mtu, 3);
+	assert_int_equal(p.life, 0);
 	assert_int_equal(sl(b, "H0_0_1", "H2_1_1", 0x01061145, 0, 0), 0);
 	assert_int_equal(sl(b, "H0_0_1", "H2_1_0", target, 0, 0), 7);
 	assert_int_equal(sl(b, "H0_0_1", "H2_1_1", target, 0, 0), 0);
