@@ -7,8 +7,8 @@
  * an engine is refused, and the next of the chain tried, where a switch cannot be given them: it
  * does not answer, has none, or keeps what it had. And where packets are on their way by other
  * maps, or it is not known by which, the rows that lead to other switches are taken away before
- * maps change (stages.c). A lost or a returned cable is nothing of the kind: its maps were written
- * before, or carry nothing yet.
+ * maps change, unless they close no circle whatever lanes packets are on (stages.c). A lost or a
+ * returned cable is nothing of the kind: its maps were written before, or carry nothing yet.
  */
 #include "sm/core/lanes.h"
 
@@ -258,4 +258,20 @@ lanes_shift(const struct plan_job *j)
 				return true;
 	}
 	return false;
+}
+
+bool
+lanes_run(const struct plan_job *j)
+{
+	const struct fabric *f = j->whole ? j->whole : j->plan->fabric;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		for (uint32_t i = f->edge_first[sw]; i < f->edge_first[sw + 1]; i++) {
+			unsigned out = f->edges[i].out;
+
+			if (is_active(f, sw, out) && lanes_too_few(j->plan->sls,
+			    fabric_port_at(f, f->switches[sw], out)->op_vls))
+				return false;
+		}
+	return true;
 }

@@ -60,5 +60,8 @@ lanes_share(struct plan_job *j);
  * for it: not while packets are on their way. */
 bool
 lanes_shift(const struct plan_job *j);
+/* All links between switches run as many lanes as the plan takes, which has maps. */
+bool
+lanes_run(const struct plan_job *j);
 
 #endif

@@ -16,8 +16,9 @@
  * for that. Where nothing helps, entries that change are dropped first and the packet lifetime is
  * waited out.
  *
- * Where packets pass by tables from service levels to lanes that are to change there is no mixture
- * to prove: all ways between switches are taken away first (clear).
+ * Where packets pass by tables from service levels to lanes that are to change, ways must go
+ * together whatever lanes packets are on, as those of trees do. Else there is no mixture to prove:
+ * all ways between switches are taken away first (clear).
  *
  * Multicast trees stand while unicast tables change, and are in all of these proofs; where they do
  * not go with the rest, and where entries are dropped and waited for, they are taken away before.
@@ -33,6 +34,7 @@
 #include <string.h>
 #include "routing/check.h"
 #include "sm/base/mem.h"
+#include "sm/core/lanes.h"
 
 #define LEVEL_FAR 255	/* no way, or none that ends */
 #define UNRANKED UINT16_MAX	/* a switch that was not there */
@@ -608,6 +610,21 @@ by_levels(struct transition *t)
 	return false;
 }
 
+/* The ways of before and after close no circle together, whatever lanes packets are on: what is
+ * free of circles with all lanes taken for one, is so on each. */
+static bool
+goes_on_any_lane(const struct transition *t)
+{
+	const struct plan *p = t->j->plan;
+	struct check_input in = {
+		.fabric = t->f, .lids = p->lids, .threads = t->j->threads, .rows = p->rows,
+		.also = t->old, .ranks = p->ranks,
+	};
+	struct plan_check report;
+
+	return lanes_run(t->j) && goes_together(t, &in, &report);
+}
+
 /* All that leads to other switches is dropped, and the packets on their way waited for, before SL
  * to VL maps change. */
 static void
@@ -713,7 +730,7 @@ stages_make(struct plan_job *j)
 	struct transition t;
 
 	transition_init(&t, j);
-	if (j->shifts) {
+	if (j->shifts && !goes_on_any_lane(&t)) {
 		clear(&t);
 		transition_end(&t);
 		return;

@@ -175,6 +175,37 @@ weight(void **state)
 	down(&r);
 }
 
+/* A tree closes no circle on any lanes: levels come, change lanes and go while packets pass, and no
+ * entry of a forwarding table is touched. */
+static void
+under_traffic(void **state)
+{
+	static const char *const texts[] = {
+		LEVELS "]}\n",
+		"qos: {levels: [{name: bulk, sl: 3, vl: 2}, {name: latency, sl: 0, vl: 5}]}\n",
+		"",
+	};
+	static const unsigned lanes[] = { 2, 6, 6 };
+	struct rig r;
+
+	(void)state;
+	up(&r, "ft3 4", fattree, "");
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		config_free(r.conf);
+		r.conf = parse(texts[i]);
+		tap_clear(r.tap);
+		subnet_set_policy(r.sm->s, r.conf);
+		subnet_configure(r.sm->s, &r.sm->conf, NULL, STAGE_ROUTING);
+		bed_wait(r.sm->bed, SEC(1));
+		assert_true(bed_quiet(r.sm, BOUND));
+		bed_check(r.sm);
+		check_lanes(&r, lanes[i]);
+		assert_int_equal(tap_count(r.tap, MAD_SET, ATTR_LINEAR_FDB), 0);
+		assert_true(i == 2 || tap_count(r.tap, MAD_SET, ATTR_SL_TO_VL) > 0);
+	}
+	down(&r);
+}
+
 /* Four path classes, two levels: eight service levels on twice the four lanes of the engine. */
 static void
 rings(void **state)
@@ -397,6 +428,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tree),
 		cmocka_unit_test(weight),
+		cmocka_unit_test(under_traffic),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(groups),
 		cmocka_unit_test(multicast),
