@@ -373,8 +373,9 @@ const struct cli_command cli_commands[] = {
 		.name = "import opensm",
 		.synopsis = "DIR",
 		.help = "print a configuration that does what the files of an OpenSM say",
-		.more = "DIR is /etc/opensm or a copy of it: opensm.conf, partitions.conf and the\n"
-			"files that these name. Comments at the top say what is not as it was.\n",
+		.more = "DIR is /etc/opensm or a copy of it: opensm.conf, partitions.conf,\n"
+			"qos-policy.conf and the files that these name. Comments at the top say\n"
+			"what is not as it was.\n",
 		.options = import_options,
 		.words = { "path" },
 		.need = 1,

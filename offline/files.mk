@@ -9,7 +9,12 @@ offline_src := \
 	offline/import_members.c \
 	offline/import_options.c \
 	offline/import_partitions.c \
+	offline/import_policy.c \
+	offline/import_ports.c \
+	offline/import_qos.c \
+	offline/import_tables.c \
 	offline/import_text.c \
+	offline/import_ulps.c \
 	offline/lanes.c \
 	offline/lids.c \
 	offline/route.c \

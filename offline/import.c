@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "offline/import_policy.h"
 #include "offline/offline.h"
 #include "sm/base/buf.h"
 #include "sm/base/text.h"
@@ -135,6 +136,31 @@ read_partitions(struct import *im)
 		import_note(&im->notes, t.file, 0, "it says nothing: every port is a full member "
 			    "of the default partition, as in OpenSM (its manual says otherwise)");
 	import_partitions(list, empty ? NULL : t.file, &im->said, im->c, &im->notes);
+	return true;
+}
+
+/* Without qos TRUE OpenSM reads nothing of it. */
+static bool
+read_qos(struct import *im)
+{
+	const char *said = im->said.qos_policy;
+	struct import_policy *policy;
+	struct import_text t;
+	bool found;
+
+	if (said && strcmp(said, "/etc/opensm/qos-policy.conf") == 0)
+		said = NULL;
+	if (!im->said.qos) {
+		if (find_file(im, said, "qos-policy.conf"))
+			import_note(&im->notes, "opensm.conf", 0, "there is a policy of qos, but "
+				    "qos is not TRUE: nothing is carried over of it. If opensm is "
+				    "started with -Q, say qos TRUE in a copy, and import that");
+		return true;
+	}
+	if (!open_named(im, said, "qos-policy.conf", &t, &found))
+		return false;
+	policy = found ? import_policy_read(&t, &im->notes) : NULL;
+	import_qos(policy, found ? t.file : "opensm.conf", &im->said, im->c, &im->notes);
 	return true;
 }
 
@@ -277,8 +303,8 @@ offline_import(const struct offline *o)
 	if (!im.c)
 		return offline_refuse(&im.e);
 	im.notes.region = region_new();
-	if (read_options(&im) && read_partitions(&im) && read_roots(&im) && read_classes(&im) &&
-	    read_names(&im))
+	if (read_options(&im) && read_partitions(&im) && read_qos(&im) && read_roots(&im) &&
+	    read_classes(&im) && read_names(&im))
 		status = print_checked(&im);
 	else
 		status = offline_refuse(&im.e);

@@ -414,10 +414,6 @@ import_options(const struct import_option *list, const char *file, struct config
 	take_tables(&o);
 	take_enforcement(&o);
 	said->qos = bool_of(&o, "qos", false);
-	if (said->qos)
-		import_note(n, file, import_option_of(list, "qos")->line, "qos TRUE: levels, rules "
-			    "and tables of qos_policy_file and of keys that start with qos_ are "
-			    "not carried over; write them as qos of weft.yaml(5)");
 	if (bool_of(&o, "babbling_port_policy", false))
 		o.subnet->babbling = BABBLING_DISABLE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdint.h>
 #include <stdlib.h>
-#include "offline/import.h"
+#include "offline/import_policy.h"
 #include "sm/base/buf.h"
 
 /* Any bytes as each of OpenSM's files, by the first of them: a configuration that reads back. */
@@ -13,15 +13,20 @@ read_one(uint8_t kind, struct import_text *t, struct config *c, struct import_no
 {
 	struct import_said said = { .both = kind & 8, .qos = kind & 16 };
 
-	switch (kind % 3) {
+	switch (kind % 4) {
 	case 0:
 		import_partitions(import_partitions_read(t, n), t->file, &said, c, n);
 		break;
 	case 1:
 		import_options(import_conf_read(t, n), t->file, c, &said, n);
+		import_qos(NULL, t->file, &said, c, n);
+		break;
+	case 2:
+		import_guids_read(t, n);
 		break;
 	default:
-		import_guids_read(t, n);
+		import_partitions(NULL, NULL, &said, c, n);
+		import_qos(import_policy_read(t, n), t->file, &said, c, n);
 		break;
 	}
 }
