@@ -6,8 +6,9 @@ set -eu
 # Build; tests and comparison; lint and fuzzing.
 packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
-	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev
+	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev libssl-dev libcrypt-dev
 	libcmocka-dev ibsim-utils infiniband-diags ibutils opensm libopensm-dev tshark python3
+	curl openssl
 	clang libclang-rt-14-dev mandoc"
 
 missing=
