@@ -38,6 +38,7 @@ core_src := \
 	sm/core/remarks.c \
 	sm/core/reroute.c \
 	sm/core/route.c \
+	sm/core/rules_job.c \
 	sm/core/snapshot.c \
 	sm/core/stages.c \
 	sm/core/status.c \

@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "qos/rules.h"
 #include "routing/check.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
@@ -181,19 +180,6 @@ measure(struct plan_job *j)
 	j->load_after = worst_load(j->plan, j->threads);
 }
 
-/* Of which level of service paths are. */
-static int
-make_rules(struct plan_job *j)
-{
-	struct rules_input in = {
-		.conf = j->conf, .subnet = j->subnet, .fabric = j->plan->fabric,
-		.policy = j->parts ? j->parts->policy : NULL,
-		.pins = j->pins, .apply = j->apply_names,
-	};
-
-	return !j->conf || j->dry_run ? 0 : rules_compile(&in, &j->plan->levels, &j->why);
-}
-
 static void
 run(void *arg)
 {
@@ -228,7 +214,8 @@ run(void *arg)
 		partition_job_run(j->parts);
 		j->plan->pkeys = plan_pkeys_ref(j->parts->pkeys);
 	}
-	j->error = make_rules(j);
+	j->error = j->dry_run ? 0 : rules_job_run(&j->rules, j->parts ? j->parts->policy : NULL,
+						  j->plan, &j->why);
 	if (j->error)
 		return;
 	count_changes(j);
@@ -325,8 +312,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	find_held(j, s, f);
 	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
 		j->given.stale = 0;
-	j->pins = pins_copy(s->parts.rule_pins);
-	j->apply_names = r && r->c.kind == CHANGE_ROUTE && r->c.apply_names;
+	rules_job_begin(&j->rules, s, r && r->c.kind == CHANGE_ROUTE && r->c.apply_names);
 	j->parts = dry_run ? NULL : partition_job_new(s, f, false);
 	j->names = copy_names(s, dry_run);
 	j->nroots = s->conf->routing.nroots;
@@ -340,7 +326,6 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->dry_run = dry_run;
 	j->conf = config_ref(s->parts.conf);
 	qos_levels_of(j->conf, &j->levels);
-	snprintf(j->subnet, sizeof(j->subnet), "%s", s->conf->name);
 	j->max_vls = s->conf->max_op_vls;
 	j->lanes = s->conf->routing.lanes;
 	j->threads = s->env.threads;
@@ -356,7 +341,7 @@ planner_free_job(struct plan_job *j)
 		return;
 	plan_stages_free(j->stages);
 	partition_job_drop(j->s, j->parts, j->s != NULL);
-	pins_free(j->pins);
+	rules_job_end(&j->rules);
 	config_free(j->conf);
 	fabric_unref(j->whole);
 	plan_unref(j->previous);

@@ -5,6 +5,7 @@
 #include "qos/configured.h"
 #include "routing/mtree.h"
 #include "sm/core/lanes.h"
+#include "sm/core/rules_job.h"
 #include "sm/core/subnet_i.h"
 
 /* A routing job. The worker owns it between planner_start() and subnet_route_done(). */
@@ -33,11 +34,9 @@ struct plan_job {
 	struct partition_job *parts;	/* P_Keys, compiled along; NULL: none */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
-	struct pins *pins;		/* what names in rules were found to mean */
-	bool apply_names;		/* they are applied anew */
+	struct rules_job rules;		/* of quality of service, compiled along */
 	const struct config *conf;	/* of levels of service; reference held; NULL */
 	struct qos_levels levels;	/* by it */
-	char subnet[32];		/* name of the subnet, for rules */
 	unsigned max_vls;		/* lanes for data that a link may run */
 	unsigned lanes;			/* as in engine_options */
 	unsigned threads;

@@ -4,13 +4,14 @@
  *
  * Two things lead here. What programming made of ports' states is taken over at the end of a push
  * (subnet_refresh). Names have changed, in a file or at a device: everything is written anew
- * (refresh_all), as routing would be shown it: collected in slices, built by the worker. Should
- * another plan be published meanwhile, it is all done once more, for that plan may have been made
- * of what was known before.
+ * (refresh_all), as routing would be shown it: collected in slices, built by the worker, and rules
+ * of quality of service that select by names are compiled again. Should another plan be published
+ * meanwhile, it is all done once more, for that plan may have been made of what was known before.
  */
 #include "sm/core/subnet_i.h"
 
 #include "sm/base/mem.h"
+#include "sm/core/rules_job.h"
 #include "sm/core/snapshot.h"
 #include "sm/fabric/levels.h"
 
@@ -21,6 +22,9 @@ struct refresh_job {
 	struct drains drains;		/* what traffic is kept off; a copy */
 	const struct plan *old;		/* published; reference held */
 	struct plan *new;		/* the same on the snapshot; NULL: there are other nodes */
+	bool named;			/* rules of quality of service select by names: */
+	struct rules_job rules;		/* they are compiled anew */
+	struct policy *policy;		/* partitions that they name; reference held, NULL */
 };
 
 static void
@@ -61,6 +65,8 @@ job_free(struct refresh_job *j)
 	plan_unref(j->old);
 	plan_unref(j->new);
 	drains_free(&j->drains);
+	rules_job_end(&j->rules);
+	policy_unref(j->policy);
 	mem_free(j);
 }
 
@@ -70,23 +76,16 @@ run(void *arg)
 	struct refresh_job *j = arg;
 	const struct fabric *whole = fabric_build(j->builder, j->generation), *shown;
 	struct change_report report;
+	struct error e;
 
 	j->builder = NULL;
 	shown = drains_cut(&j->drains, whole, j->generation, &report);
 	fabric_unref(whole);
 	j->new = plan_on_fabric(j->old, shown);
 	fabric_unref(shown);
-}
-
-/* Rules of quality of service that select by name may be for others now: they go with routing. */
-static void
-rules_renamed(struct subnet *s)
-{
-	if (!s->plan->levels || !s->plan->levels->named)
-		return;
-	s->want_route = true;
-	if (s->stage == SUBNET_IDLE)
-		subnet_go_on(s);
+	/* They are sound, as they were when they were read: else they stay as they are. */
+	if (j->new && j->named && rules_job_run(&j->rules, j->policy, j->new, &e))
+		j->named = false;
 }
 
 static void
@@ -100,9 +99,10 @@ done(void *arg)
 		if (s->plan != j->old) {
 			refresh_all(s);
 		} else if (j->new) {
+			if (j->named)
+				rules_job_adopt(s, &j->rules, j->old->levels, j->new->levels);
 			publish(s, j->new);
 			j->new = NULL;
-			rules_renamed(s);
 			partitions_renamed(s);
 		}
 	}
@@ -126,6 +126,11 @@ on_turn(void *subnet)
 	j->generation = ++s->generation;
 	j->old = plan_ref(s->plan);
 	drains_copy(&j->drains, &s->drains);
+	j->named = s->plan->levels && s->plan->levels->named;
+	if (j->named) {
+		rules_job_begin(&j->rules, s, false);
+		j->policy = policy_ref(s->parts.policy);
+	}
 	r->collecting = NULL;
 	r->job = j;
 	loop_work(s->env.loop, run, done, j, 0);

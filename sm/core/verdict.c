@@ -8,26 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/core/push_i.h"
-#include "sm/fabric/levels.h"
-
-/* Ports that rules would be for by a name that they have now are told, when they become others. */
-static void
-rules_published(struct subnet *s, struct plan_job *job, const struct plan_levels *before)
-{
-	const struct plan_levels *l = job->plan->levels;
-	struct pins *old = s->parts.rule_pins;
-
-	part_store_pins(s, "rules", old, job->pins);
-	store_commit(s->env.store, NULL, NULL);
-	s->parts.rule_pins = job->pins;
-	job->pins = NULL;
-	pins_free(old);
-	if (l && l->others && (!before || before->others != l->others ||
-			       strcmp(before->first_other, l->first_other)))
-		subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "rules of qos select by name %u "
-			     "ports that did not have it when it was applied, %s among them: if "
-			     "they are meant, use weft qos apply", l->others, l->first_other);
-}
 
 /* True: hosts are to register anew, for their multicast groups are not as they know them. */
 static bool
@@ -37,7 +17,7 @@ publish(struct subnet *s, struct plan_job *job)
 	bool changed;
 
 	proof_published(s, !job->fresh && job->previous && job->previous->proof && plan->proof);
-	rules_published(s, job, s->plan ? s->plan->levels : NULL);
+	rules_job_adopt(s, &job->rules, s->plan ? s->plan->levels : NULL, plan->levels);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
 	partition_job_adopt(s, job->parts);

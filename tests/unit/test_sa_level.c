@@ -326,7 +326,9 @@ rename_host(struct sa_bed *b, const char *host, const char *name)
 static void
 test_names(void **state)
 {
+	const struct plan_lanes *lanes;
 	struct sa_bed b;
+	uint64_t routed;
 
 	(void)state;
 	sa_bed_up(&b, "ft3 4", "H1_0_0");
@@ -334,8 +336,14 @@ test_names(void **state)
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 7);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 0);
 	assert_false(warnings(b.sm, "weft qos apply"));
+	routed = bed_count(b.sm->bed, MAD_SET, ATTR_LINEAR_FDB);
+	lanes = b.sm->s->plan->lanes;
 	rename_host(&b, "H2_1_1", "H3_0_7");
 	rename_host(&b, "H3_0_0", "nobody");
+	/* Nothing is routed for a name. */
+	assert_ptr_equal(b.sm->s->plan->lanes, lanes);
+	assert_int_equal(bed_count(b.sm->bed, MAD_SET, ATTR_LINEAR_FDB), routed);
+	assert_non_null(bed_event(b.sm, EVENT_CONFIG, "H3_0_7 among them"));
 	assert_int_equal(sl(&b, "H3_0_0", "H1_1_1", 0, 0, 0), 7);
 	assert_int_equal(sl(&b, "H2_1_1", "H1_1_1", 0, 0, 0), 0);
 	assert_true(warnings(b.sm, "weft qos apply"));
