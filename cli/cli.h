@@ -192,6 +192,8 @@ print_explain(const struct cli *c, const json_t *data);
 void
 print_services(const struct cli *c, const json_t *data);
 void
+print_health(const struct cli *c, const json_t *data);
+void
 print_subscriptions(const struct cli *c, const json_t *data);
 void
 print_links(const struct cli *c, const json_t *data);

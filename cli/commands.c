@@ -21,7 +21,7 @@ static const char *const levels[] = { "error", "warning", "notice", "info", "deb
 static const char *const event_types[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
 	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
-	"overdue", NULL,
+	"health", "quarantined", "released", "overdue", NULL,
 };
 
 static const struct cli_option wait_options[] = {
@@ -264,6 +264,14 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading levels of service",
 		.print = print_qos,
 	}, {
+		.name = "show health",
+		.synopsis = "",
+		.help = "what is wrong with ports and devices, and what is done about it",
+		.more = "What is done is the configuration's: subnets[].health of weft.yaml(5).\n"
+			"weft undrain puts back into use what traffic is kept off.\n",
+		.doing = "reading what is wrong",
+		.print = print_health,
+	}, {
 		.name = "show services",
 		.synopsis = "",
 		.help = "services that programs on hosts have registered",
@@ -300,7 +308,7 @@ const struct cli_command cli_commands[] = {
 		.help = "what happened",
 		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
 			"link-down, silent, duplicate, refused, routed, repaired, fallback,\n"
-			"unrouted, trap, config or overdue.\n"
+			"unrouted, trap, config, health, quarantined, released or overdue.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",

@@ -415,5 +415,5 @@ import_options(const struct import_option *list, const char *file, struct config
 	take_enforcement(&o);
 	said->qos = bool_of(&o, "qos", false);
 	if (bool_of(&o, "babbling_port_policy", false))
-		o.subnet->babbling = BABBLING_DISABLE;
+		o.subnet->health.babbling = ACTION_DISABLE;
 }

@@ -42,7 +42,7 @@ _weft_values_of() {
 		if [ "$1" = "show events" ]; then
 			echo start port role sweep node-up node-down link-up link-down silent \
 				duplicate refused routed repaired fallback unrouted trap config
-				overdue
+				health quarantined released overdue
 		else
 			echo ca switch router
 		fi ;;
@@ -106,7 +106,7 @@ _weft() {
 	elif [ "$command" = import ]; then
 		words=opensm
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions qos services subscriptions routes engines events topology"
+		words="nodes switches ports links multicast partitions qos health services subscriptions routes engines events topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -34,10 +34,13 @@ enum config_fallback {
 	FALLBACK_REFUSE,	/* keep the old tables */
 };
 
-enum config_babbling {
-	BABBLING_REPORT,
-	BABBLING_ISOLATE,
-	BABBLING_DISABLE,
+/* What is done about a port or device with which something is wrong. */
+enum config_action {
+	ACTION_IGNORE,
+	ACTION_REPORT,		/* an event and a warning */
+	ACTION_DRAIN,		/* and traffic is kept off until it is well */
+	ACTION_ISOLATE,		/* until an administrator says so */
+	ACTION_DISABLE,		/* and the port is switched off, until then */
 };
 
 struct config_subnet {
@@ -89,7 +92,17 @@ struct config_subnet {
 		monotime forget_after;	/* members whose ports are gone; 0: at once */
 	} multicast;
 	bool client_reregister;		/* ask clients to register again when it is needed */
-	enum config_babbling babbling;	/* what a port comes to that babbles */
+	struct {
+		enum config_action flapping;
+		unsigned flaps;			/* so many times, 2..16, */
+		monotime flap_window;		/* in this time */
+		enum config_action unresponsive;
+		monotime unresponsive_after;	/* for so long */
+		enum config_action babbling;
+		enum config_action refusing;
+		enum config_action slow;
+		monotime release_after;		/* well for so long */
+	} health;
 	bool refuse_if_master;		/* exit when another master is in charge; default false */
 };
 

@@ -21,7 +21,9 @@
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
-static const char *const babbling_words[] = { "report", "isolate", "disable", NULL };
+static const char *const action_words[] = {
+	"ignore", "report", "drain", "isolate", "disable", NULL,
+};
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Behind the first in the order of the codes of PathRecord, from 2 on (sa_rate.h). */
 const char *const schema_rates[] = {
@@ -556,15 +558,60 @@ const struct option schema_subnet[] = {
 		.help = "Ask hosts to register their groups and services again when this manager "
 			"cannot know them.",
 	}, {
-		.name = "babbling", .type = OPTION_WORD, .initial = "report",
-		.words = babbling_words,
-		.stage = STAGE_LIVE, .offset = IN_SUBNET(babbling),
+		.name = "health.flapping", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.flapping),
+		.help = "What is done about a cable that goes down again and again: ignore; "
+			"report, an event and a warning; drain keeps traffic off a cable between "
+			"switches until it was well for the time of release_after; isolate keeps "
+			"it off until weft undrain is asked to; disable switches the port off, "
+			"at the switch that is nearer, until weft undrain. What the fabric would "
+			"fall apart without, and the subnet manager's own way, is left in use, "
+			"and warned of; a host has no other way, so that only disable is done to "
+			"its cable. weft show health lists what is wrong, and what is done.",
+	}, {
+		.name = "health.flaps", .type = OPTION_NUMBER, .min = 2, .max = 16,
+		.initial = "5", .stage = STAGE_LIVE, .offset = IN_SUBNET(health.flaps),
+		.help = "How often a cable goes down, within flap_window, to be one that flaps.",
+	}, {
+		.name = "health.flap_window", .type = OPTION_DURATION, .min = SEC(1),
+		.max = HOUR_U(24), .initial = "5min", .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.flap_window),
+		.help = "The time in which cables that go down are counted.",
+	}, {
+		.name = "health.unresponsive", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.unresponsive),
+		.help = "What is done about a device that does not answer though its cable is up. "
+			"drain, isolate and disable keep traffic off a switch.",
+	}, {
+		.name = "health.unresponsive_after", .type = OPTION_DURATION,
+		.max = HOUR_U(24), .initial = "30s", .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.unresponsive_after),
+		.help = "How long it does not.",
+	}, {
+		.name = "health.babbling", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.babbling),
 		.help = "What is done about a port that sends ten traps of link errors (129, "
-			"130, 131) with less than five seconds between them: report warns; "
-			"isolate keeps traffic off a cable between switches until the port was "
-			"quiet for a minute, or weft undrain is asked to; disable switches the "
-			"port off, at the switch, until weft undrain. What the fabric would "
-			"fall apart without is left as it is, and warned of.",
+			"130, 131) with less than five seconds between them.",
+	}, {
+		.name = "health.refusing", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.refusing),
+		.help = "What is done about a device that refused three times what it was set to. "
+			"drain, isolate and disable keep traffic off a switch.",
+	}, {
+		.name = "health.slow", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(health.slow),
+		.help = "What is done about a cable that is slower, or has fewer lanes, than both "
+			"of its ends support.",
+	}, {
+		.name = "health.release_after", .type = OPTION_DURATION, .min = SEC(1),
+		.max = HOUR_U(24), .initial = "1min", .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.release_after),
+		.help = "How long all must be well before traffic goes there again; after each "
+			"relapse within an hour twice as long, at most an hour.",
 	}, {
 		.name = "refuse_if_master", .type = OPTION_BOOL, .initial = "false",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(refuse_if_master),

@@ -340,6 +340,9 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		s->sweep.changed = true;
 	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
 		p->device->relinked = true;
+	if (p->info.state == PORT_INIT && old->state > PORT_INIT)
+		health_flapped(s, p);
+	health_look(s, p);
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
 	/* In INIT it may be another cable than it was, whoever saw it come up. */

@@ -47,7 +47,7 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 	case SUBNET_GUIDS:
 		return guids_next(s, agent_of(t), r);
 	case SUBNET_PORTS:
-		return babble_next(s, agent_of(t), r);
+		return disable_next(s, agent_of(t), r);
 	default:
 		return false;
 	}
@@ -127,7 +127,7 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 		guids_done(s, agent_of(t), res);
 		break;
 	case SUBNET_PORTS:
-		babble_done(s, agent_of(t), res);
+		disable_done(s, agent_of(t), res);
 		break;
 	default:
 		if (agent_of(t)->kind == AGENT_DEVICE)
@@ -160,7 +160,7 @@ on_idle(void *arg)
 		guids_idle(s);
 		break;
 	case SUBNET_PORTS:
-		babble_idle(s);
+		disable_idle(s);
 		break;
 	default:
 		break;

@@ -8,8 +8,8 @@
  * thus keeps one cable, over which nothing but its own traffic goes.
  *
  * The set is one row of the store, written when the tables are in and before the command is
- * answered. It names GUIDs and ports, whether they are there or not. Cables of ports that babble
- * are in it too (babble.c).
+ * answered. It names GUIDs and ports, whether they are there or not. What is not well may be in it
+ * too (health.c).
  */
 #include "sm/core/drain.h"
 
@@ -51,29 +51,65 @@ drains_free(struct drains *d)
 	*d = (struct drains){0};
 }
 
-static const char *const why_names[] = {
-	[DRAIN_ASKED] = "", [DRAIN_BABBLES] = "babbles", [DRAIN_DISABLED] = "disabled",
-	[DRAIN_ENABLING] = "enabling",
+static const char *const act_names[] = {
+	[DRAIN_UNTIL_WELL] = "drain", [DRAIN_HELD] = "isolate", [DRAIN_DISABLED] = "disable",
+	[DRAIN_ENABLING] = "enable",
 };
+#define ACTS (sizeof(act_names) / sizeof(act_names[0]))
 
-/* "0xGUID" of a switch, "0xGUID/PORT", or "0xGUID/PORT=WHY". */
+const char *
+drain_act_name(enum drain_act act)
+{
+	return act_names[act];
+}
+
+/* As earlier versions wrote them, when ports came to that by babbling alone. */
+static bool
+parse_old(const char *why, struct drain *d)
+{
+	d->why = HEALTH_BABBLING;
+	d->act = !strcmp(why, "babbles") ? DRAIN_UNTIL_WELL : !strcmp(why, "disabled") ?
+		DRAIN_DISABLED : DRAIN_ENABLING;
+	return d->act != DRAIN_ENABLING || !strcmp(why, "enabling");
+}
+
+/* "CONDITION,ACT,SINCE" */
+static bool
+parse_why(char *why, struct drain *d)
+{
+	char *act = strchr(why, ','), *since = act ? strchr(act + 1, ',') : NULL;
+	uint64_t seconds;
+	unsigned i = 0;
+
+	if (!since)
+		return parse_old(why, d);
+	*act++ = *since++ = '\0';
+	if (!health_parse(why, &d->why) || !number_parse(since, 0, UINT32_MAX, &seconds))
+		return false;
+	while (i < ACTS && strcmp(act, act_names[i]))
+		i++;
+	d->act = (enum drain_act)i;
+	d->since = (int64_t)seconds * 1000000;
+	return i < ACTS;
+}
+
+/* "0xGUID" of a switch, "0xGUID/PORT", and perhaps "=WHY". */
 static bool
 parse_one(char *word, struct drain *d)
 {
-	char *slash = strchr(word, '/'), *why = slash ? strchr(slash, '=') : NULL;
+	char *why = strchr(word, '='), *slash;
 	uint64_t port;
 
-	if (slash)
-		*slash++ = '\0';
 	if (why)
 		*why++ = '\0';
+	slash = strchr(word, '/');
+	if (slash)
+		*slash++ = '\0';
 	if (!guid_parse(word, &d->guid) || (slash && !number_parse(slash, 1, 254, &port)))
 		return false;
 	d->port = slash ? (int)port : CHANGE_ALL_PORTS;
-	for (unsigned i = DRAIN_BABBLES; why && i <= DRAIN_ENABLING; i++)
-		if (!strcmp(why, why_names[i]))
-			d->why = i;
-	return !why || d->why != DRAIN_ASKED;
+	d->act = DRAIN_HELD;
+	return !why || (parse_why(why, d) && (slash || d->act < DRAIN_DISABLED));
 }
 
 static void
@@ -126,8 +162,8 @@ drains_save(struct subnet *s, store_done_fn fn, void *arg)
 		buf_printf(&value, "%s%s", i ? " " : "", guid_text(guid, d->guid));
 		if (d->port != CHANGE_ALL_PORTS)
 			buf_printf(&value, "/%d", d->port);
-		if (d->why != DRAIN_ASKED)
-			buf_printf(&value, "=%s", why_names[d->why]);
+		buf_printf(&value, "=%s,%s,%llu", health_name(d->why), act_names[d->act],
+			   (unsigned long long)(d->since / 1000000));
 	}
 	if (value.len)
 		store_put(s->env.store, STORE_META, key, value.data);
@@ -193,7 +229,8 @@ may_drain(const struct fabric *f, const struct change *c, struct error *e)
 }
 
 int
-drains_change(struct drains *d, const struct fabric *f, const struct change *c, struct error *e)
+drains_change(struct drains *d, const struct fabric *f, const struct change *c, int64_t now,
+	      struct error *e)
 {
 	bool drain = c->kind == CHANGE_DRAIN;
 	const char *name = f->nodes[fabric_node_by_guid(f, c->guid)].name;
@@ -203,12 +240,12 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 		return e->code;
 	for (uint32_t i = 0; i < d->len; i++) {
 		struct drain *old = &d->list[i];
-		bool meant = old->why != DRAIN_ENABLING && is_meant(f, old, c);
+		bool meant = old->act != DRAIN_ENABLING && is_meant(f, old, c);
 
 		lifted += meant;
-		/* A port that is disabled has to be enabled first: babble.c. */
-		if (meant && old->why == DRAIN_DISABLED && !drain)
-			old->why = DRAIN_ENABLING;
+		/* A port that is disabled has to be enabled first: disable.c. */
+		if (meant && old->act == DRAIN_DISABLED && !drain)
+			old->act = DRAIN_ENABLING;
 		else if (meant)
 			continue;
 		d->list[left++] = *old;
@@ -219,7 +256,8 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 				 drain ? "drained already" : "not drained");
 	d->len = left;
 	if (drain)
-		drains_add(d, &(struct drain){ .guid = c->guid, .port = c->port });
+		drains_add(d, &(struct drain){ .guid = c->guid, .port = c->port,
+					       .act = DRAIN_HELD, .since = now });
 	return 0;
 }
 
@@ -310,7 +348,7 @@ drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
 	const struct fabric *shown;
 
 	for (uint32_t i = 0; i < d->len; i++)
-		if (d->list[i].why != DRAIN_ENABLING)
+		if (d->list[i].act != DRAIN_ENABLING)
 			mark(f, &d->list[i], cut);
 	report->kept = d->len ? keep_together(f, cut) : 0;
 	report->cables = 0;

@@ -7,21 +7,24 @@
 #include "sm/base/error.h"
 #include "sm/fabric/change.h"
 #include "sm/fabric/fabric.h"
+#include "sm/fabric/status.h"
 #include "sm/store/store.h"
 
 /* What traffic is kept off; see drain.c. */
-enum drain_why {
-	DRAIN_ASKED,		/* by an administrator */
-	DRAIN_BABBLES,		/* till the port is quiet: babble.c */
-	DRAIN_DISABLED,		/* the port of a switch is to be disabled: babble.c */
+enum drain_act {
+	DRAIN_UNTIL_WELL,	/* health.c ends it */
+	DRAIN_HELD,		/* an administrator does */
+	DRAIN_DISABLED,		/* the port of a switch is to be disabled: disable.c */
 	DRAIN_ENABLING,		/* and is to be enabled again; then the entry goes */
 };
 
 struct drain {
 	uint64_t guid;		/* node GUID */
-	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
-	enum drain_why why;	/* only DRAIN_ASKED may be of a whole switch */
-	monotime heard;		/* DRAIN_BABBLES: when it sent its last trap */
+	int port;		/* a cable there; CHANGE_ALL_PORTS: the switch, not disabled */
+	enum drain_act act;
+	enum health_condition why;	/* HEALTH_ASKED: by an administrator */
+	int64_t since;		/* wall microseconds; 0: not known */
+	monotime heard;		/* DRAIN_UNTIL_WELL: when it was seen to be unwell last */
 };
 
 struct drains {
@@ -41,10 +44,13 @@ void
 drains_copy(struct drains *to, const struct drains *from);
 void
 drains_free(struct drains *d);
-/* Take CHANGE_DRAIN or CHANGE_UNDRAIN on; the node is one of `f`. ERR_REFUSED, ERR_EXISTS,
- * ERR_NOT_FOUND with a sentence, and nothing is changed. */
+const char *
+drain_act_name(enum drain_act act);
+/* Take CHANGE_DRAIN or CHANGE_UNDRAIN on; the node is one of `f`, `now` in wall microseconds.
+ * ERR_REFUSED, ERR_EXISTS, ERR_NOT_FOUND with a sentence, and nothing is changed. */
 int
-drains_change(struct drains *d, const struct fabric *f, const struct change *c, struct error *e);
+drains_change(struct drains *d, const struct fabric *f, const struct change *c, int64_t now,
+	      struct error *e);
 /* The snapshot as routing is to see it (a reference); report->cables and ->kept are filled. */
 const struct fabric *
 drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,

@@ -1,15 +1,16 @@
 core_src := \
 	sm/core/admin.c \
-	sm/core/babble.c \
 	sm/core/between.c \
 	sm/core/claims.c \
 	sm/core/daemon.c \
+	sm/core/disable.c \
 	sm/core/discover.c \
 	sm/core/dispatch.c \
 	sm/core/drain.c \
 	sm/core/forest.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
+	sm/core/health.c \
 	sm/core/history.c \
 	sm/core/lanes.c \
 	sm/core/lids.c \

@@ -213,6 +213,12 @@ ctl_multicast(void *subnet, unsigned from, struct multicast_row *row)
 }
 
 static bool
+ctl_health(void *subnet, uint32_t from, struct health_row *row)
+{
+	return subnet_health(subnet, from, row);
+}
+
+static bool
 ctl_service(void *subnet, uint64_t from, struct service_row *row)
 {
 	return subnet_service(subnet, from, row);
@@ -472,7 +478,7 @@ open_subnets(struct weftd *w, struct error *e)
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .up = ctl_up, .plan = ctl_plan, .change = ctl_change,
-			.multicast = ctl_multicast, .service = ctl_service,
+			.multicast = ctl_multicast, .health = ctl_health, .service = ctl_service,
 			.subscription = ctl_subscription, .partition = ctl_partition,
 			.partitions = ctl_partitions,
 		};

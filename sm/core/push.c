@@ -48,6 +48,7 @@ push_failure(struct subnet *s, const struct device *d, const char *fmt, ...)
 	if (!s->push.first_failure[0])
 		snprintf(s->push.first_failure, sizeof(s->push.first_failure), "%s %s", text, what);
 	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0, "%s %s", text, what);
+	health_refused(s, d);
 }
 
 /* Read the device when the push is repeated: perhaps it is another now than it was. */

@@ -10,7 +10,7 @@
 #include "sm/core/remarks.h"
 
 #define PORT_FLAGS (LIVE_PORT_UNANSWERED | LIVE_PORT_DUPLICATE | LIVE_PORT_TOO_FAR | \
-		    LIVE_PORT_BABBLES | LIVE_PORT_FEW_ENTRIES)
+		    LIVE_PORT_FEW_ENTRIES)
 
 void
 remarks_add(struct topo *t, struct device *d)

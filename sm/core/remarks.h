@@ -5,7 +5,7 @@
 #include "sm/core/topo.h"
 
 /* To be called when a device, or a port of it, comes to be something that status warns of (silent,
- * or LIVE_PORT_UNANSWERED, _DUPLICATE, _TOO_FAR, _BABBLES or _FEW_ENTRIES, or a multicast table
+ * or LIVE_PORT_UNANSWERED, _DUPLICATE, _TOO_FAR or _FEW_ENTRIES, or a multicast table
  * that it does not take). That it is so no more need not be told. */
 void
 remarks_add(struct topo *t, struct device *d);

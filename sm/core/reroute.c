@@ -140,7 +140,7 @@ reroute_shown(const struct change *c, struct drains *drains, const struct fabric
 	struct error e;
 
 	if (c->dry_run && is_drain(c))
-		drains_change(drains, whole, c, &e);
+		drains_change(drains, whole, c, 0, &e);
 	if (c->kind == CHANGE_FAIL)
 		return without(whole, c, drains, report);
 	f = drains_cut(drains, whole, whole->generation, report);
@@ -184,7 +184,7 @@ take_drain(struct subnet *s, struct error *e)
 	int rc;
 
 	drains_copy(&trial, &s->drains);
-	rc = drains_change(&trial, s->plan->fabric, &r->c, e);
+	rc = drains_change(&trial, s->plan->fabric, &r->c, loop_wall(s->env.loop), e);
 	if (rc || r->c.dry_run) {
 		drains_free(&trial);
 		return rc;

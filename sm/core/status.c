@@ -269,35 +269,31 @@ warn_arbitration(struct subnet *s, struct subnet_status *st)
 }
 
 static void
-warn_babbling(struct subnet *s, struct subnet_status *st)
+warn_health(struct subnet *s, struct subnet_status *st)
 {
-	char text[DEVICE_TEXT_SIZE];
-	uint32_t ports = 0;
+	struct health_row row = { 0 };
+	unsigned n = 0;
 
-	list_each(it, &s->topo.remarked) {
-		const struct device *d = list_entry(it, struct device, remarked);
+	while (n < LISTED_DEVICES && subnet_health(s, row.next, &row)) {
+		bool held = strcmp(row.action, "none") != 0;
+		char port[16] = "";
 
-		for (unsigned n = 1; n <= d->info.num_ports; n++) {
-			const struct live_port *p = &d->ports[n];
-
-			if (!(p->flags & LIVE_PORT_BABBLES) || ++ports > LISTED_DEVICES)
-				continue;
-			warn(st, "port %u of %s babbles, %u traps in a row: see `weft show events` "
-			     "and check its cable", n, device_text(text, d, s->env.names),
-			     p->streak);
-		}
+		if (row.condition == health_name(HEALTH_ASKED) ||
+		    row.condition == health_name(HEALTH_UNRESPONSIVE) ||
+		    row.condition == health_name(HEALTH_REFUSING))
+			continue;	/* said already, in other words */
+		n++;
+		if (row.port)
+			snprintf(port, sizeof(port), " port %u", row.port);
+		warn(st, "%s%s is %s%s%s%s", row.node, port, row.condition,
+		     held ? ", and " : row.left[0] ? ": " : "",
+		     !held ? row.left : !strcmp(row.action, "disable") ? "disabled: `weft undrain` "
+		     "enables it" : "traffic is kept off it", held ? "" :
+		     row.left[0] ? "; check its cable" : ": check its cable");
 	}
-	if (ports > LISTED_DEVICES)
-		warn(st, "%u ports in all babble", ports);
-	for (uint32_t i = 0; i < s->drains.len; i++) {
-		const struct drain *e = &s->drains.list[i];
-		const struct device *d = e->why == DRAIN_DISABLED ? topo_find(&s->topo, e->guid) :
-			NULL;
-
-		if (d)
-			warn(st, "port %d of %s is disabled, for it babbled: `weft undrain` "
-			     "enables it", e->port, device_text(text, d, s->env.names));
-	}
+	if (s->health.told > n && n == LISTED_DEVICES)
+		warn(st, "%u ports and devices in all are not well: `weft show health`",
+		     s->health.told);
 }
 
 /* A policy that is not in force, ports that do not have what it says, names without effect. */
@@ -362,7 +358,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_merged(s, st);
 	warn_rules(s, st);
 	warn_arbitration(s, st);
-	warn_babbling(s, st);
+	warn_health(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);
 	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
@@ -482,20 +478,17 @@ status_found(const struct subnet *s, struct subnet_status *st)
 static void
 status_drained(const struct subnet *s, struct subnet_status *st)
 {
-	static const char *const why[] = {
-		[DRAIN_ASKED] = "asked", [DRAIN_BABBLES] = "babbles", [DRAIN_DISABLED] = "disabled",
-	};
-
 	st->ndrained = 0;
 	for (uint32_t i = 0; i < s->drains.len; i++) {
 		const struct drain *d = &s->drains.list[i];
 
-		if (d->why == DRAIN_ENABLING)
+		if (d->act == DRAIN_ENABLING)
 			continue;
 		if (st->ndrained < STATUS_MAX_DRAINED) {
 			st->drained[st->ndrained].guid = d->guid;
 			st->drained[st->ndrained].port = d->port;
-			st->drained[st->ndrained].why = why[d->why];
+			st->drained[st->ndrained].why = d->act == DRAIN_DISABLED ? "disabled" :
+				health_name(d->why);
 		}
 		st->ndrained++;
 	}

@@ -518,10 +518,13 @@ watch_link(void *arg, const struct live_port *a, const struct live_port *b, bool
 
 	if (!news(s))
 		return;
-	if (up)
+	if (up) {
 		s->met.links_back++;
-	else
+	} else {
 		s->met.links_lost++;
+		health_flapped(s, a->device->guid < b->device->guid ?
+			       &a->device->ports[a->number] : &b->device->ports[b->number]);
+	}
 	subnet_tell(s, &ev, "link %s port %u to %s port %u is %s",
 		    device_text(one, a->device, s->env.names), a->number,
 		    device_text(two, b->device, s->env.names), b->number, up ? "up" : "down");
@@ -587,7 +590,8 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	partitions_init(s);
 	trap_init(s);
 	peers_init(s);
-	babble_init(s);
+	disable_init(s);
+	health_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
 	s->timer = loop_timer_new(env->loop, on_timer, s);
@@ -646,7 +650,8 @@ subnet_free(struct subnet *s)
 	push_arbitration_forget(s);
 	trap_free(s);
 	peers_free(s);
-	babble_free(s);
+	disable_free(s);
+	health_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);

@@ -88,6 +88,11 @@ subnet_plan(struct subnet *s);
 bool
 subnet_multicast(const struct subnet *s, unsigned from, struct multicast_row *row);
 
+/* The first thing that is wrong with a port or device, from a row's `next` (or 0) on; false: there
+ * is none. */
+bool
+subnet_health(const struct subnet *s, uint32_t from, struct health_row *row);
+
 /* The first service, or subscription, from a row's `next` (or 0) on; false: there is none. */
 bool
 subnet_service(const struct subnet *s, uint64_t from, struct service_row *row);

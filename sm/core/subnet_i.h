@@ -5,6 +5,7 @@
 #include "qos/compose.h"
 #include "sm/base/map.h"
 #include "sm/core/drain.h"
+#include "sm/core/health.h"
 #include "sm/core/multicast.h"
 #include "sm/core/partition_i.h"
 #include "sm/core/subnet.h"
@@ -31,7 +32,7 @@ enum subnet_stage {
 	SUBNET_POLL,		/* standby: asking the master whether it lives */
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
-	SUBNET_PORTS,		/* babble.c disables or enables ports */
+	SUBNET_PORTS,		/* disable.c disables or enables ports */
 	SUBNET_PARTITIONS,	/* a worker compiles P_Keys */
 };
 
@@ -280,12 +281,6 @@ struct traps {
 	struct loop_timer *timer;	/* for these */
 };
 
-/* Ports that babble; see babble.c. */
-struct babble {
-	struct loop_timer *timer;	/* to see who is quiet again */
-	struct loop_timer *retry;	/* a port could not be set: not before this */
-};
-
 /* Value in subnet.dirty: of the device nothing but its description has changed. */
 #define DIRTY_DESCRIPTION 1
 
@@ -376,7 +371,8 @@ struct subnet {
 	struct guids guids;		/* alias GUIDs of ports */
 	struct partitions parts;	/* P_Keys of ports */
 	struct traps traps;		/* who sends them */
-	struct babble babble;		/* who sends too many */
+	struct health health;		/* what is wrong with ports and devices */
+	struct loop_timer *disable_retry;	/* a port could not be set: not before this */
 	struct reader reader;		/* tables read in the background */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
@@ -556,23 +552,20 @@ trap_free(struct subnet *s);
 void
 trap_came(struct subnet *s, uint16_t from, uint64_t tid, const struct notice *n);
 
-/* babble.c */
+/* disable.c */
 void
-babble_init(struct subnet *s);
+disable_init(struct subnet *s);
 void
-babble_free(struct subnet *s);
-/* A port sent a trap 129 to 131. */
-void
-babble_heard(struct subnet *s, struct live_port *p);
+disable_free(struct subnet *s);
 /* As mft_write() and what belongs to it. */
 bool
-babble_write(struct subnet *s);
+disable_write(struct subnet *s);
 bool
-babble_next(struct subnet *s, struct agent *a, struct transact_request *r);
+disable_next(struct subnet *s, struct agent *a, struct transact_request *r);
 void
-babble_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+disable_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
-babble_idle(struct subnet *s);
+disable_idle(struct subnet *s);
 
 /* proof.c */
 /* Timer: prove the published plan from nothing. */

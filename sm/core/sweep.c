@@ -615,6 +615,7 @@ make_silent(struct subnet *s, struct device *d)
 	d->silent = true;
 	remarks_add(&s->topo, d);
 	s->sweep.changed = true;
+	health_silent(s, d);
 	subnet_event(s, EVENT_SILENT, LOG_L_WARNING, d->guid, 0,
 		     "%s does not answer though its cable is up; its tables are taken to be as "
 		     "they were", device_text(text, d, s->env.names));

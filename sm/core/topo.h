@@ -48,8 +48,7 @@ enum port_flags {
 	LIVE_PORT_JUDGE = 2048,		/* the answer to its probe decides claims */
 	LIVE_PORT_CLAIM_DUE = 4096,	/* what stood against its claim has changed: probe again */
 	LIVE_PORT_PASSED = 8192,	/* Sets may have passed since it was looked at */
-	LIVE_PORT_BABBLES = 16384,	/* sends traps 129-131 without end; see babble.c */
-	LIVE_PORT_FEW_ENTRIES = 32768,	/* no room for all of its VL arbitration: push_vlarb.c */
+	LIVE_PORT_FEW_ENTRIES = 16384,	/* no room for all of its VL arbitration: push_vlarb.c */
 };
 
 struct live_port {
@@ -67,9 +66,7 @@ struct live_port {
 	uint64_t guid;			/* CA port, switch port 0 */
 	monotime probe_after;		/* back-off: not before this time */
 	monotime trap_told;		/* last event about traps 129-131; 0 never */
-	monotime trap_heard;		/* when the last of these came; 0 never */
 	uint32_t traps;			/* of these numbers so far */
-	uint32_t streak;		/* of them in a row */
 	uint32_t link_sweep;		/* sweep that confirmed the link last */
 	uint32_t verified_sweep;	/* sweep that asked it about a rival's claim */
 	uint32_t refused_sweep;		/* sweep that left out what is behind it last */
@@ -196,7 +193,7 @@ struct device {
 	bool lanes_plain;		/* nor the optimised forms */
 	struct mft_shadow mft;		/* switches: multicast */
 	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */
-	uint8_t set_port;		/* to be disabled or enabled; 0 none; see babble.c */
+	uint8_t set_port;		/* to be disabled or enabled; 0 none; see disable.c */
 	uint8_t guid_port;		/* the one at which this is */
 	uint8_t guid_block;		/* and the next block there */
 	bool guids_failed;		/* did not answer in this round */

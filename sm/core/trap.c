@@ -9,7 +9,7 @@
  * knows together; of one that sends more than MANY in a row, none QUIET apart, the rest is only
  * counted, but for one Report a WINDOW, and what changed there is looked at once a second. So none
  * can keep the others waiting, or fill the queues of subscribers. What a port that babbles comes to
- * is babble.c's.
+ * is health.c's.
  */
 #include "sm/core/subnet_i.h"
 
@@ -246,7 +246,7 @@ trap_port_errors(struct subnet *s, struct trap_source *o, struct device *d,
 			     "buffer overruns" : "flow control watchdog expired", port,
 			     device_text(text, d, s->env.names));
 	}
-	babble_heard(s, p);
+	health_trapped(s, p);
 }
 
 /* Who it was, as far as is known. */

@@ -73,6 +73,7 @@ struct ctl_command {
 
 extern const struct ctl_command ctl_cmd_admin[];	/* reroute .. reload, show engines */
 extern const struct ctl_command ctl_cmd_check[];	/* check */
+extern const struct ctl_command ctl_cmd_health[];	/* show health */
 extern const struct ctl_command ctl_cmd_clients[];	/* show services, subscriptions */
 extern const struct ctl_command ctl_cmd_events[];	/* show events */
 extern const struct ctl_command ctl_cmd_multicast[];	/* show multicast */

@@ -45,6 +45,8 @@ struct ctl_subnet {
 	void (*partitions)(void *subnet, struct partition_view *v);
 	/* The first multicast group in slot `from` or a later one; false: there is none. */
 	bool (*multicast)(void *subnet, unsigned from, struct multicast_row *row);
+	/* The first thing that is wrong, from a row's `next` or 0 on; false: there is none. */
+	bool (*health)(void *subnet, uint32_t from, struct health_row *row);
 	/* The next that a client left, from a row's `next` or 0 on; false: there is none. */
 	bool (*service)(void *subnet, uint64_t from, struct service_row *row);
 	bool (*subscription)(void *subnet, uint64_t from, struct subscription_row *row);

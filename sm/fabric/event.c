@@ -39,6 +39,9 @@ static const char *const type_names[EVENT_TYPES] = {
 	[EVENT_UNROUTED] = "unrouted",
 	[EVENT_TRAP] = "trap",
 	[EVENT_CONFIG] = "config",
+	[EVENT_HEALTH] = "health",
+	[EVENT_QUARANTINED] = "quarantined",
+	[EVENT_RELEASED] = "released",
 	[EVENT_OVERDUE] = "overdue",
 };
 

@@ -30,6 +30,9 @@ enum event_type {
 	EVENT_UNROUTED,		/* nothing could be proved: the old tables stay */
 	EVENT_TRAP,		/* a notice arrived */
 	EVENT_CONFIG,		/* the configuration was (not) reloaded */
+	EVENT_HEALTH,		/* something is wrong with a port or device, or is well again */
+	EVENT_QUARANTINED,	/* and traffic is kept off it, or the port is disabled */
+	EVENT_RELEASED,		/* it is used again */
 	EVENT_OVERDUE,		/* a stage takes much longer than it should, or has ended at last */
 	EVENT_TYPES,		/* number of types */
 };

@@ -20,6 +20,30 @@ struct sa_drops {
 	uint64_t unsent;	/* the answer was not taken: by the port, or by who asked */
 };
 
+/* What may be wrong with a port or a device; what is done about it is the configuration's. */
+enum health_condition {
+	HEALTH_ASKED,		/* nothing: an administrator wants traffic kept off */
+	HEALTH_FLAPPING,	/* the cable goes down again and again */
+	HEALTH_UNRESPONSIVE,	/* the device does not answer though its cable is up */
+	HEALTH_BABBLING,	/* traps of link errors without end */
+	HEALTH_REFUSING,	/* the device refuses what it is set to */
+	HEALTH_SLOW,		/* less than both ends of the cable support */
+	HEALTH_CONDITIONS,	/* number of them */
+};
+
+/* Something that is wrong, for `weft show health`. */
+struct health_row {
+	uint32_t next;		/* where to go on */
+	uint64_t guid;		/* node GUID */
+	uint8_t port;		/* 0: the whole device */
+	const char *condition;	/* "flapping" ... */
+	const char *action;	/* what is done: "none", "drain", "isolate", "disable" */
+	int64_t since;		/* wall microseconds; 0: not known */
+	uint32_t count;		/* how often it was seen */
+	char left[100];		/* why nothing is done though it was to be; "" */
+	char node[80];		/* for people: name and GUID */
+};
+
 struct subnet_status {
 	char name[32];
 	char port[64];			/* "mlx5_0:1", "" while none */
@@ -50,7 +74,7 @@ struct subnet_status {
 	struct {
 		uint64_t guid;		/* node GUID */
 		int port;		/* a cable there; CHANGE_ALL_PORTS: the switch */
-		const char *why;	/* "asked", "babbles", "disabled" */
+		const char *why;	/* "asked", "flapping" ..., "disabled" */
 	} drained[STATUS_MAX_DRAINED];	/* the first of them */
 	uint16_t top_lid;
 	uint64_t sweeps;		/* heavy and partial ones finished */

@@ -24,7 +24,8 @@ struct store;
 enum store_table {
 	STORE_META,		/* "master SUBNET" -> "0xPORTGUID LID": we led it last;
 				 * "sls SUBNET" -> "ENGINE CLASSES SLS STALE", see qos/compose.h;
-				 * "drained SUBNET" -> "0xNODEGUID 0xNODEGUID/PORT=WHY ..." */
+				 * "drained SUBNET" -> "0xNODEGUID=WHY 0xNODEGUID/PORT=WHY ...", see
+				 * sm/core/drain.c */
 	STORE_LIDS,		/* "SUBNET 0xPORTGUID" -> "LID LMC LAST_SEEN_UNIX_SECONDS" */
 	STORE_EVENTS,		/* "%020u sequence" -> JSON of one event */
 	STORE_CLIENTS,		/* "SUBNET KIND HEX" -> what a client left with the subnet

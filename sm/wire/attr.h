@@ -146,6 +146,10 @@ struct portinfo {
 /* The active speed, from all of its fields; FDR10 is only visible in a vendor attribute. */
 enum link_speed
 portinfo_speed(const struct portinfo *p);
+/* The data rate in Mb/s that two ports could have of a cable between them, by the widths and speeds
+ * that both support; 0: they have none in common. */
+uint32_t
+portinfo_best_mbps(const struct portinfo *a, const struct portinfo *b);
 
 struct switchinfo {
 	uint16_t linear_fdb_cap;	/* LIDs */

@@ -193,3 +193,34 @@ portinfo_speed(const struct portinfo *p)
 		return SPEED_DDR;
 	return p->speed_active & 1 ? SPEED_SDR : SPEED_NONE;
 }
+
+static enum link_speed
+best_speed(const struct portinfo *a, const struct portinfo *b)
+{
+	static const enum link_speed plain[] = { SPEED_SDR, SPEED_DDR, SPEED_QDR };
+	static const enum link_speed extended[] = { SPEED_FDR, SPEED_EDR, SPEED_HDR, SPEED_NDR };
+	enum link_speed best = SPEED_NONE;
+
+	for (unsigned i = 0; i < 3; i++)
+		if (a->speed_supported & b->speed_supported & 1u << i)
+			best = plain[i];
+	for (unsigned i = 0; i < 4; i++)
+		if (a->speed_ext_supported & b->speed_ext_supported & 1u << i)
+			best = extended[i];
+	return a->speed_ext2_supported & b->speed_ext2_supported & 1 ? SPEED_XDR : best;
+}
+
+uint32_t
+portinfo_best_mbps(const struct portinfo *a, const struct portinfo *b)
+{
+	enum link_speed speed = best_speed(a, b);
+	uint32_t best = 0;
+
+	for (unsigned bit = LINK_1X; bit <= LINK_2X; bit <<= 1) {
+		uint32_t rate = link_rate_mbps((enum link_width)bit, speed);
+
+		if (a->width_supported & b->width_supported & bit && rate > best)
+			best = rate;
+	}
+	return best;
+}

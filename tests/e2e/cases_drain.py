@@ -72,7 +72,7 @@ def test_babbling():
     the configuration says so, till somebody undrains it."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric("ft3-4", tmp), sim="weftsim") as lab:
-            m = Weftd(lab, extra="    babbling: isolate\n")
+            m = Weftd(lab, extra="    health: {babbling: drain}\n")
             m.start()
             m.wait_up()
             a, _ = trunk(lab)
@@ -80,18 +80,23 @@ def test_babbling():
             wait_for("the cable to be drained", lambda: m.status()["drained_total"] == 1, 60)
             wait_for("tables without it", lambda: m.status()["drained_links"] == 1, 20)
             m.weft("wait", "--timeout", str(PROVED))
-            need(m.status()["drained"][0]["reason"] == "babbles", "%s" % m.status()["drained"])
+            need(m.status()["drained"][0]["reason"] == "babbling", "%s" % m.status()["drained"])
             text, _ = m.weft("status")
-            need(place(a) + " (babbles)" in text and "babbles," in text, text)
+            need(place(a) + " (babbling)" in text and "is babbling" in text, text)
             need(m.json("check")["ok"] and proved(lab), "the tables without the cable")
+            row = m.json("show", "health")["health"][0]
+            need(row["condition"] == "babbling" and row["action"] == "drain", "%s" % row)
+            need("kept off until it is well" in m.weft("show", "health")[0],
+                 m.weft("show", "health")[0])
             m.weft("undrain", place(a))
             need(m.status()["drained_total"] == 0, "undrained: %s" % m.status()["drained"])
-            m.write(extra="    babbling: disable\n")
+            m.write(extra="    health: {babbling: disable}\n")
             m.weft("reload")
             host = ("L2_0", 1)
             babbles(lab, host)
             wait_for("the port to be disabled", lambda: m.status()["hosts"] == 15, 60)
-            need("is disabled" in m.weft("status")[0], "no warning: " + m.weft("status")[0])
+            text, _ = m.weft("status")
+            need("babbling, and disabled" in text, "no warning: " + text)
             m.weft("undrain", place(host))
             wait_for("the host to be back", lambda: m.status()["hosts"] == 16, 60)
             m.weft("wait", "--timeout", str(PROVED))

@@ -115,6 +115,22 @@ fake_service(void *subnet, uint64_t from, struct service_row *row)
 }
 
 static inline bool
+fake_health(void *subnet, uint32_t from, struct health_row *row)
+{
+	static const struct health_row rows[] = {
+		{ .next = 1, .guid = 0x1, .port = 3, .condition = "flapping", .action = "drain",
+		  .since = 1000000, .count = 7, .node = "leaf 1" },
+		{ .next = 2, .guid = 0x2, .condition = "unresponsive", .action = "none",
+		  .count = 1, .node = "gpu-9", .left = "it is left in use, for reasons" },
+	};
+
+	(void)subnet;
+	if (from < 2)
+		*row = rows[from];
+	return from < 2;
+}
+
+static inline bool
 fake_subscription(void *subnet, uint64_t from, struct subscription_row *row)
 {
 	static const struct subscription_row rows[] = {
@@ -355,6 +371,7 @@ setup(void **state)
 					    .change = fake_change, .multicast = fake_multicast,
 					    .service = fake_service,
 					    .subscription = fake_subscription,
+					    .health = fake_health,
 					    .partition = fake_partition,
 					    .partitions = fake_partitions };
 	h.subnets[1] = h.subnets[0];

@@ -128,6 +128,10 @@ test_cli(void **state)
 	weft_says("show subscriptions", 0, "   1  all traps     all", "");
 	weft_says("show subscriptions", 0, "  77  trap 129      LIDs 3-5", "");
 	weft_says("show subscriptions", 0, "   1  vendor 0x2c9  GID fe80000000000000", "");
+	weft_says("show health", 0, "leaf 1     3  flapping         7  1970-01-01T00:00:01.000Z  "
+		  "traffic is kept off until it is well", "");
+	weft_says("show health", 0, "gpu-9    all  unresponsive     1 ", "");
+	weft_says("show health", 0, "nothing: it is left in use, for reasons", "");
 	weft_says("show engines", 0, "minhop", "");
 	weft_says("show events", 0, "now master", "");
 	weft_says("show topology -o dot", 0, "graph fabric {", "");
@@ -305,7 +309,7 @@ test_cli_fails(void **state)
 	weft_says("show nodes --type swich", 2, "",
 		  "--type cannot be \"swich\": it is ca, switch or router");
 	weft_says("show events --level loud", 2, "", "error, warning, notice, info or debug");
-	weft_says("show events --type loud", 2, "", "trap, config or overdue");
+	weft_says("show events --type loud", 2, "", "released or overdue");
 	weft_says("show events --last 1 --after 2", 2, "", "--last and --after");
 	weft_says("show nodes nowhere", 1, "", "no node matches \"nowhere\"");
 	weft_says("reroute --engine updm", 2, "", "\"updn\"");

@@ -242,7 +242,7 @@ test_defaults(void **state)
 	assert_int_equal(d->subnets->max_smps, 256);
 	assert_int_equal(d->subnets->packet_life_time, 18);
 	assert_int_equal(d->subnets->leaf_hoq_life, 16);
-	assert_int_equal(d->subnets->babbling, BABBLING_REPORT);
+	assert_int_equal(d->subnets->health.babbling, ACTION_REPORT);
 	assert_false(d->subnets->refuse_if_master);
 	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
 		c = parse_ok(empty[i]);
@@ -320,7 +320,7 @@ static const char full[] =
 	"    sm_sl: 11\n"
 	"    multicast: {share_mlids: no, share_solicited: yes, forget_after: 0}\n"
 	"    client_reregister: no\n"
-	"    babbling: isolate\n"
+	"    health: {babbling: isolate}\n"
 	"    refuse_if_master: yes\n"
 	"  - {name: b, port: 0xab}\n";
 
@@ -369,7 +369,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_true(s->multicast.share_solicited);
 	assert_true(s->multicast.forget_after == 0);
 	assert_false(s->client_reregister);
-	assert_int_equal(s->babbling, BABBLING_ISOLATE);
+	assert_int_equal(s->health.babbling, ACTION_ISOLATE);
 	assert_true(s->refuse_if_master);
 }
 

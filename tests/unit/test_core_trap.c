@@ -52,11 +52,11 @@ undrain(struct bed_sm *sm, uint32_t node, unsigned port)
 }
 
 static struct bed_sm *
-live(const char *fabric, enum config_babbling policy, struct tap **t)
+live(const char *fabric, enum config_action policy, struct tap **t)
 {
 	struct bed_sm *sm = tap_live(fabric, t);
 
-	sm->conf.babbling = policy;
+	sm->conf.health.babbling = policy;
 	return sm;
 }
 
@@ -102,26 +102,26 @@ static void
 report(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	uint32_t leaf = bed_node(sm->bed, "L1_0");
 	unsigned port = port_to(sm->bed, "L1_0", "A1_0");
 
 	(void)state;
 	errors(sm, leaf, port, 9);
 	assert_int_equal(sm->nevents[EVENT_TRAP], 1);
-	assert_false(warnings(sm, "babbles"));
+	assert_false(warnings(sm, "babbling"));
 	errors(sm, leaf, port, 5);
-	assert_non_null(bed_event(sm, EVENT_TRAP, "babbles"));
-	assert_int_equal(sm->nevents[EVENT_TRAP], 2);
-	assert_true(warnings(sm, "babbles"));
+	assert_non_null(bed_event(sm, EVENT_HEALTH, "babbles"));
+	assert_int_equal(sm->nevents[EVENT_TRAP], 1);
+	assert_true(warnings(sm, "babbling"));
 	assert_true(entries_over(sm, leaf, port) > 0);
 	/* The next minute has its own event, with the count. */
 	errors(sm, leaf, port, 25);
 	assert_non_null(bed_event(sm, EVENT_TRAP, "in all): local link integrity errors"));
-	assert_int_equal(sm->nevents[EVENT_TRAP], 3);
+	assert_int_equal(sm->nevents[EVENT_TRAP], 2);
 	bed_wait(sm->bed, CALM);
-	assert_non_null(bed_event(sm, EVENT_TRAP, "quiet again"));
-	assert_false(warnings(sm, "babbles"));
+	assert_non_null(bed_event(sm, EVENT_HEALTH, "well again"));
+	assert_false(warnings(sm, "babbling"));
 	end(sm, t);
 }
 
@@ -130,7 +130,7 @@ static void
 now_and_then(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_DISABLE, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_DISABLE, &t);
 	uint32_t leaf = bed_node(sm->bed, "L1_0");
 
 	(void)state;
@@ -138,7 +138,7 @@ now_and_then(void **state)
 		errors(sm, leaf, 3, 1);
 		bed_wait(sm->bed, SEC(4));
 	}
-	assert_null(bed_event(sm, EVENT_TRAP, "babbles"));
+	assert_int_equal(sm->nevents[EVENT_HEALTH] + sm->nevents[EVENT_QUARANTINED], 0);
 	assert_true(is_up(sm, leaf, 3));
 	end(sm, t);
 }
@@ -147,7 +147,7 @@ static void
 isolate(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_ISOLATE, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_DRAIN, &t);
 	uint32_t leaf = bed_node(sm->bed, "L1_0");
 	unsigned port = port_to(sm->bed, "L1_0", "A1_0");
 
@@ -156,7 +156,8 @@ isolate(void **state)
 	assert_int_equal(entries_over(sm, leaf, port), 0);
 	assert_true(is_up(sm, leaf, port));
 	bed_check(sm);
-	assert_true(warnings(sm, "babbles"));
+	assert_true(warnings(sm, "babbling"));
+	assert_non_null(bed_event(sm, EVENT_QUARANTINED, "babbles"));
 	/* It is remembered, */
 	bed_stop(sm);
 	bed_start(sm);
@@ -186,7 +187,7 @@ isolate(void **state)
 static void
 what_is_needed_stays(void **state)
 {
-	static const enum config_babbling policies[] = { BABBLING_ISOLATE, BABBLING_DISABLE };
+	static const enum config_action policies[] = { ACTION_DRAIN, ACTION_DISABLE };
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
@@ -196,16 +197,16 @@ what_is_needed_stays(void **state)
 		unsigned up = port_to(sm->bed, "L1", "S0");
 
 		errors(sm, leaf, up, 12);
-		assert_non_null(bed_event(sm, EVENT_TRAP, "fall apart"));
+		assert_non_null(bed_event(sm, EVENT_HEALTH, "fall apart"));
 		bed_forget(sm);
 		errors(sm, sm->node, 1, 12);
-		assert_non_null(bed_event(sm, EVENT_TRAP, "our own way"));
+		assert_non_null(bed_event(sm, EVENT_HEALTH, "our own way"));
 		bed_forget(sm);
 		errors(sm, bed_node(sm->bed, "L0"), port_to(sm->bed, "L0", "H0_0"), 12);
-		assert_non_null(bed_event(sm, EVENT_TRAP, "our own way"));
-		if (policies[i] == BABBLING_ISOLATE) {
+		assert_non_null(bed_event(sm, EVENT_HEALTH, "our own way"));
+		if (policies[i] == ACTION_DRAIN) {
 			errors(sm, bed_node(sm->bed, "H1_0"), 1, 12);
-			assert_non_null(bed_event(sm, EVENT_TRAP, "no other way"));
+			assert_non_null(bed_event(sm, EVENT_HEALTH, "no other way"));
 		}
 		assert_true(is_up(sm, leaf, up));
 		bed_check(sm);
@@ -217,7 +218,7 @@ static void
 disable(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_DISABLE, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_DISABLE, &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0"), top = bed_node(b, "A1_0");
 	unsigned port = port_to(b, "L1_0", "A1_0"), far = port_to(b, "A1_0", "L1_0");
@@ -228,7 +229,7 @@ disable(void **state)
 	assert_int_equal(model_portinfo(b->m, top, far)->phys_state, PHYS_DISABLED);
 	assert_false(is_up(sm, leaf, port));
 	assert_int_equal(entries_over(sm, leaf, port), 0);
-	assert_true(warnings(sm, "is disabled"));
+	assert_true(warnings(sm, "disabled"));
 	/* A switch that was reset has forgotten it, and a restart has not. */
 	bed_stop(sm);
 	model_reboot(b->m, top);
@@ -244,7 +245,7 @@ disable(void **state)
 	assert_true(bed_quiet(sm, BOUND));
 	assert_true(is_up(sm, leaf, port));
 	assert_true(entries_over(sm, leaf, port) > 0);
-	assert_false(warnings(sm, "is disabled"));
+	assert_false(warnings(sm, "disabled"));
 	assert_int_equal(sm->s->drains.len, 0);
 	bed_check(sm);
 	end(sm, t);
@@ -254,7 +255,7 @@ static void
 disable_a_host(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_DISABLE, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_DISABLE, &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0"), host = bed_node(b, "H1_0_1");
 	unsigned port = port_to(b, "L1_0", "H1_0_1");
@@ -276,7 +277,7 @@ static void
 refuses_to_be_disabled(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_DISABLE, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_DISABLE, &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0");
 
@@ -297,7 +298,7 @@ static void
 description(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	uint32_t host = bed_node(sm->bed, "H2_1_1");
 	const struct plan *before = sm->s->plan;
 	uint32_t node;
@@ -326,7 +327,7 @@ static void
 system_image(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	uint32_t host = bed_node(sm->bed, "H2_1_1");
 
 	(void)state;
@@ -351,7 +352,7 @@ wrong_keys(void **state)
 		{ TRAP_SWITCH_BAD_P_KEY, "on its way" },
 	};
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0"), host = bed_node(b, "H1_0_0");
 
@@ -378,7 +379,7 @@ static void
 repeated(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	unsigned repressed = 0;
 	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
 	uint32_t host = bed_node(sm->bed, "H1_0_0");
@@ -409,7 +410,7 @@ static void
 storm(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	struct bed *b = sm->bed;
 	unsigned repressed = 0, sent = 0;
 	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
@@ -445,7 +446,7 @@ static void
 storm_before_standby(void **state)
 {
 	struct tap *t;
-	struct bed_sm *sm = live("ft3 4", BABBLING_REPORT, &t);
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
 	struct bed *b = sm->bed;
 	struct script_sm other = { 0 };
 	struct model_client_events ev = { 0 };

@@ -491,7 +491,7 @@ configure(struct storm *s, struct config_subnet *c)
 	c->multicast.forget_after = forget[draw(s, 4)];
 	c->multicast.share_solicited = draw(s, 2);
 	c->sa_rate = draw(s, 2) ? 20000 : 1;
-	c->babbling = (enum config_babbling)draw(s, 3);
+	c->health.babbling = ACTION_REPORT + (enum config_action)draw(s, 4);
 	c->read_tables = draw(s, 4) != 0;
 	c->standby_poll = MSEC(500);
 }
