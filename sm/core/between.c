@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is written between other stages, when nothing else is to be done: ports that are to be disabled,
+ * What is written between other stages, when nothing else is to be done: ports to be disabled,
  * multicast tables, alias GUIDs, each a stage of its own. None of them is worth a fault's waiting:
  * when something is to be looked at and such a stage does not end at once, for a device that does
  * not answer, it is broken off, and what it has not done is left for a later one. Multicast tables
