@@ -78,7 +78,7 @@ question_free(struct question *q)
 }
 
 static void
-question_end(struct question *q, enum control_outcome outcome, const char *text, size_t len)
+question_end(struct question *q, enum control_outcome outcome, struct buf *text)
 {
 	struct control *c = q->control;
 	control_done done = q->done;
@@ -90,13 +90,17 @@ question_end(struct question *q, enum control_outcome outcome, const char *text,
 	}
 	question_free(q);
 	loop_timer_set(c->turn, 0);
-	done(arg, outcome, text, len);
+	done(arg, outcome, text);
+	buf_free(text);
 }
 
 static void
 question_fail(struct question *q, enum control_outcome outcome, const char *sentence)
 {
-	question_end(q, outcome, sentence, strlen(sentence));
+	struct buf text = { 0 };
+
+	buf_str(&text, sentence);
+	question_end(q, outcome, &text);
 }
 
 /* ---- Links ---- */
@@ -199,8 +203,7 @@ take_line(struct link *l, size_t len)
 	}
 	l->in = (struct buf){ 0 };
 	l->scanned = 0;
-	question_end(l->q, CONTROL_ANSWERED, line.data, len);
-	buf_free(&line);
+	question_end(l->q, CONTROL_ANSWERED, &line);
 }
 
 static void

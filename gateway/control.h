@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "sm/base/buf.h"
 #include "sm/base/clock.h"
 #include "sm/base/loop.h"
 
@@ -20,8 +21,9 @@ enum control_outcome {
 	CONTROL_WRONG,		/* what listens there speaks no such protocol, or too much */
 };
 
-/* `text` is the line of an answer, without its end, or a sentence; valid within the call. */
-typedef void (*control_done)(void *arg, enum control_outcome outcome, const char *text, size_t len);
+/* `text` holds the line of an answer, with its end, or a sentence. It may be taken away, for it may
+ * be long; what is left of it is freed after the call. */
+typedef void (*control_done)(void *arg, enum control_outcome outcome, struct buf *text);
 
 #define CONTROL_ANSWER_MAX (64u << 20)	/* bytes of an answer */
 

@@ -58,7 +58,7 @@ static void
 request_answer(struct request *r)
 {
 	if (r->status == 200) {
-		exchange_answer(r->x, r->status, r->body.data, r->body.len, "");
+		exchange_answer(r->x, r->status, &r->body, "");
 		request_free(r);
 		return;
 	}
@@ -68,7 +68,7 @@ request_answer(struct request *r)
 /* ---- The daemon ---- */
 
 static void
-on_answer(void *arg, enum control_outcome outcome, const char *text, size_t len);
+on_answer(void *arg, enum control_outcome outcome, struct buf *text);
 
 static void
 ask(void *arg)
@@ -101,14 +101,14 @@ answer_made(void *arg)
 		return;
 	}
 	buf_clear(&r->body);
-	buf_clear(&r->line);
+	buf_free(&r->line);
 	if (!r->timer)
 		r->timer = loop_timer_new(r->gateway->loop, ask, r);
 	loop_timer_set(r->timer, AGAIN);
 }
 
 static void
-on_answer(void *arg, enum control_outcome outcome, const char *text, size_t len)
+on_answer(void *arg, enum control_outcome outcome, struct buf *text)
 {
 	struct request *r = arg;
 
@@ -116,10 +116,11 @@ on_answer(void *arg, enum control_outcome outcome, const char *text, size_t len)
 		bool away = outcome == CONTROL_AWAY;
 
 		request_refuse(r, away ? 503 : outcome == CONTROL_LATE ? 504 : 502,
-			       away ? "Retry-After: 1\r\n" : "", text);
+			       away ? "Retry-After: 1\r\n" : "", text->data);
 		return;
 	}
-	buf_add(&r->line, text, len);
+	r->line = *text;
+	*text = (struct buf){ 0 };
 	snprintf(r->version, sizeof(r->version), "%s", control_version(r->gateway->control));
 	if (r->call.kind == UFM_LIST) {
 		loop_work(r->gateway->loop, make_answer, answer_made, r, MSEC(1));

@@ -32,7 +32,8 @@
 #define READS 64u			/* of a peer in one turn */
 #define ROUNDS 8u			/* requests of it, sent at once, in one turn */
 #define LINGER SEC(2)
-#define OUT_MORE 65536u			/* bytes handed to the stream at a time */
+#define OUT_MORE 65536u			/* bytes handed to the stream at a time, */
+#define WRITES 8u			/* so often in one turn */
 
 enum peer_state {
 	PEER_RECEIVES,
@@ -55,7 +56,8 @@ struct peer {
 	unsigned read_wants;		/* LOOP_READ, LOOP_WRITE: for the next read, */
 	unsigned write_wants;		/* and the next write */
 	struct buf in;			/* received and not taken yet */
-	struct buf out;			/* to be sent */
+	struct buf out;			/* to be sent: heads, */
+	struct buf out_body;		/* and after these the body of the answer */
 	struct exchange x;
 };
 
@@ -114,6 +116,7 @@ peer_free(struct peer *p)
 	stream_close(&p->stream);
 	buf_free(&p->in);
 	buf_free(&p->out);
+	buf_free(&p->out_body);
 	buf_free(&p->x.body);
 	mem_free(p);
 	check_finished(s);
@@ -144,16 +147,19 @@ peer_linger(struct peer *p)
 
 /* ---- Answers ---- */
 
+/* The body is taken. */
 static void
-peer_answer(struct peer *p, int status, const char *body, size_t len, const char *more)
+peer_answer(struct peer *p, int status, struct buf *body, const char *more)
 {
 	struct server *s = p->server;
 
 	if (s->done)
 		p->close = true;
-	http_answer_head(&p->out, status, len, !p->close, more, loop_wall(s->loop));
-	if (!p->headed || strcmp(p->x.head.method, "HEAD") != 0)
-		buf_add(&p->out, body, len);
+	http_answer_head(&p->out, status, body->len, !p->close, more, loop_wall(s->loop));
+	if (p->headed && !strcmp(p->x.head.method, "HEAD"))
+		buf_free(body);
+	p->out_body = *body;
+	*body = (struct buf){ 0 };
 	s->handled -= p->state == PEER_HANDLED;
 	p->state = PEER_SENDS;
 	p->write_wants = LOOP_WRITE;
@@ -182,21 +188,20 @@ peer_give_up(struct peer *p, int status, const char *more, const char *sentence)
 	log_info("%s: refused with %d: %s", p->x.from, status, sentence);
 	p->close = true;
 	put_refusal(&body, status, sentence);
-	peer_answer(p, status, body.data, body.len, more);
-	buf_free(&body);
+	peer_answer(p, status, &body, more);
 }
 
 /* The answer is sent from the socket's turn, never inside the handler's call. */
 void
-exchange_answer(struct exchange *x, int status, const char *body, size_t len, const char *more)
+exchange_answer(struct exchange *x, int status, struct buf *body, const char *more)
 {
 	struct peer *p = peer_of(x);
 
 	log_info("%s %s \"%s %s%s%s\" %d %zu %.1f ms", x->from, x->user ? x->user : "-",
 		 x->head.method, x->head.path, x->head.query[0] ? "?" : "", x->head.query, status,
-		 len, (double)(loop_now(p->server->loop) - x->began) / 1e6);
+		 body->len, (double)(loop_now(p->server->loop) - x->began) / 1e6);
 	x->user = NULL;
-	peer_answer(p, status, body, len, more);
+	peer_answer(p, status, body, more);
 	loop_fd_set(p->watch, LOOP_WRITE);
 }
 
@@ -206,8 +211,7 @@ exchange_refuse(struct exchange *x, int status, const char *more, const char *se
 	struct buf body = { 0 };
 
 	put_refusal(&body, status, sentence);
-	exchange_answer(x, status, body.data, body.len, more);
-	buf_free(&body);
+	exchange_answer(x, status, &body, more);
 }
 
 /* ---- Requests ---- */
@@ -334,9 +338,16 @@ peer_drain(struct peer *p)
 static bool
 peer_write(struct peer *p)
 {
-	while (p->out.len) {
-		size_t len = p->out.len < OUT_MORE ? p->out.len : OUT_MORE;
-		int n = stream_write(&p->stream, p->out.data, len);
+	for (unsigned i = 0; p->out.len || p->out_body.len; i++) {
+		struct buf *from = p->out.len ? &p->out : &p->out_body;
+		size_t len = from->len < OUT_MORE ? from->len : OUT_MORE;
+		int n;
+
+		if (i == WRITES) {
+			p->write_wants = LOOP_WRITE;
+			return true;
+		}
+		n = stream_write(&p->stream, from->data, len);
 
 		if (n == STREAM_ENDED)
 			return false;
@@ -344,13 +355,14 @@ peer_write(struct peer *p)
 			p->write_wants = p->stream.wanted;
 			return true;
 		}
-		buf_consume(&p->out, (size_t)n);
+		buf_consume(from, (size_t)n);
 		if (p->state == PEER_SENDS)
 			loop_timer_set(p->timer, p->server->limits.send);
 	}
 	if (p->state != PEER_SENDS)
 		return true;
 	buf_free(&p->out);
+	buf_free(&p->out_body);
 	if (p->close)
 		peer_linger(p);
 	else
@@ -365,7 +377,7 @@ peer_watch(struct peer *p)
 
 	if (p->state == PEER_RECEIVES || p->state == PEER_LINGERS)
 		events |= p->read_wants;
-	if (p->out.len)
+	if (p->out.len || p->out_body.len)
 		events |= p->write_wants;
 	loop_fd_set(p->watch, events);
 }
@@ -383,7 +395,7 @@ peer_turn(struct peer *p)
 		else if (p->state == PEER_LINGERS)
 			alive = peer_drain(p);
 		more = p->state == PEER_SENDS;
-		if (alive && p->out.len)
+		if (alive && (p->out.len || p->out_body.len))
 			alive = peer_write(p);
 		more = more && alive && p->state != PEER_SENDS;
 		if (p->server->done && p->state == PEER_RECEIVES && !p->begun)

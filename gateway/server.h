@@ -57,10 +57,10 @@ server_listen(struct server *s, const struct sockaddr *address, socklen_t size, 
 void
 server_finish(struct server *s, loop_fn done, void *arg);
 
-/* Answer with `status` and a JSON body, which is copied; the exchange is gone then. `more`: further
+/* Answer with `status` and a JSON body, which is taken; the exchange is gone then. `more`: further
  * header lines, each with its end, or "". */
 void
-exchange_answer(struct exchange *x, int status, const char *body, size_t len, const char *more);
+exchange_answer(struct exchange *x, int status, struct buf *body, const char *more);
 /* {"error": sentence, "status": status} */
 void
 exchange_refuse(struct exchange *x, int status, const char *more, const char *sentence);

@@ -203,6 +203,13 @@ def test_gateway_load():
                                    if 0x100 + i % 7 == k) for k in range(0x100, 0x107)}
         seen = g.listed()
         need({k: seen.get(k) for k in want} == want, "not all are listed, or others")
+        # An answer of megabytes, which no socket takes at once.
+        many = ["%016x" % i for i in range(0x10000, 0x10000 + 30000)]
+        for i in range(0, len(many), 2500):
+            with open(os.path.join(place.dir, "body"), "w", encoding="ascii") as f:
+                f.write('{"pkey": "0x0200", "guids": ["%s"]}' % '","'.join(many[i:i + 2500]))
+            ok(g.post(PKEYS, "@body"), "2,500 GUIDs")
+        need(g.listed()["0x200"] == many, "the long list is another")
         # Killed under way: whoever asks is told, nobody waits.
         daemon.stop(signal.SIGKILL)
         statuses = set(calls(place, g, 1000, 20, 10))

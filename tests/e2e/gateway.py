@@ -89,7 +89,8 @@ class Gateway:
         try:
             return int(status), json.loads(body)
         except ValueError:
-            raise Failure("%s %s is answered by what is no JSON: %r" % (path, more, body)) from None
+            raise Failure("%s %s is answered by what is no JSON: %r" %
+                          (path, more, body[:300])) from None
 
     def post(self, path, body, *more, **kw):
         return self.curl(path, "-H", "Content-Type: application/json; charset=utf-8", "-d", body,
