@@ -6,7 +6,8 @@
 #include "sm/fabric/pkeys.h"
 
 /*
- * A policy into P_Key tables of ports: a pure function.
+ * A policy into P_Key tables of ports: a pure function, of all ports or of those that a change
+ * touches.
  *
  * - Every end port has the default key at index 0, unless another of its keys belongs there; then
  *   the default key is at the place of any other. The subnet manager's port keeps it at index 0.
@@ -31,12 +32,28 @@ struct pkeys_alias {
 	uint64_t port;		/* GUID of the port that has it */
 };
 
+struct pkeys_report;
+
+/* What was compiled before, and is held by all ports now. */
+struct pkeys_base {
+	const struct policy *policy;
+	const struct fabric *fabric;
+	const struct plan_pkeys *pkeys;		/* the result */
+	const struct pkeys_report *report;	/* likewise */
+	const struct pkeys_alias *aliases;	/* as they were */
+	uint32_t naliases;
+};
+
 struct pkeys_input {
 	const struct policy *policy;
 	const struct fabric *fabric;
 	const struct pkeys_held *held;	/* by fabric port index; NULL: nothing is known */
 	const struct pkeys_alias *aliases;	/* by alias */
 	uint32_t naliases;
+	/* NULL: all ports are compiled. Else its snapshot is this one (fabric_is_same()), what it
+	 * gave is what ports hold, `held` is not looked at, and where the policy differs in few
+	 * members the tables of all ports but those that this touches are the base's. */
+	const struct pkeys_base *base;
 };
 
 struct pkeys_overflow {
@@ -63,10 +80,5 @@ pkeys_compile(const struct pkeys_input *in, struct pkeys_report *report);
 const char *
 pkeys_overflow_text(const struct pkeys_overflow *o, const struct fabric *f, char *text,
 		    size_t size);
-
-/* How the port is a member: enum config_membership, or -1. */
-int
-pkeys_membership(const struct partition *p, const struct fabric *f, uint32_t port,
-		 const struct pkeys_alias *aliases, uint32_t naliases);
 
 #endif

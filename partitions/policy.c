@@ -43,6 +43,7 @@ policy_unref(struct policy *p)
 	for (uint32_t i = 0; i < p->len; i++)
 		partition_unref(p->list[i]);
 	mem_free(p->list);
+	mem_free(p->named);
 	config_free(p->conf);
 	mem_free(p);
 }
@@ -173,10 +174,10 @@ from_file(struct policy *policy, struct partition *p, const struct policy_input 
 
 /* ---- The list ---- */
 
+/* Room for all that there may be is made at first. */
 static void
 append(struct policy *policy, struct partition *p)
 {
-	policy->list = mem_realloc(policy->list, policy->len + 1u, sizeof(*policy->list));
 	policy->list[policy->len++] = p;
 }
 
@@ -198,15 +199,6 @@ is_for(const struct config_partition *c, const char *subnet)
 		if (!strcmp(c->subnets[i], subnet))
 			return true;
 	return !c->subnets;
-}
-
-static const struct part_row *
-row_of(const struct policy_input *in, const char *name)
-{
-	for (uint32_t i = 0; i < in->nrows; i++)
-		if (!strcmp(in->rows[i].name, name))
-			return &in->rows[i];
-	return NULL;
 }
 
 static int
@@ -265,19 +257,70 @@ make(struct policy *policy, const struct policy_input *in, const char *name,
 	return rc;
 }
 
+/* What commands left, by name, and whether the file has the partition. */
+struct row_index {
+	struct named_row {
+		const struct part_row *row;
+		bool taken;		/* the file has a partition of its name */
+	} *list;			/* owned */
+	uint32_t len;
+};
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	return strcmp(((const struct named_row *)a)->row->name,
+		      ((const struct named_row *)b)->row->name);
+}
+
+static int
+compare_row_name(const void *name, const void *row)
+{
+	return strcmp(name, ((const struct named_row *)row)->row->name);
+}
+
+static struct row_index
+index_rows(const struct policy_input *in)
+{
+	struct row_index x = { .len = in->nrows };
+
+	x.list = mem_array(in->nrows + 1u, sizeof(*x.list));
+	for (uint32_t i = 0; i < in->nrows; i++)
+		x.list[i].row = &in->rows[i];
+	if (x.len)
+		qsort(x.list, x.len, sizeof(*x.list), compare_rows);
+	return x;
+}
+
+static const struct part_row *
+take_named_row(struct row_index *x, const char *name)
+{
+	struct named_row *found = x->len ?
+		bsearch(name, x->list, x->len, sizeof(*x->list), compare_row_name) : NULL;
+
+	if (!found)
+		return NULL;
+	found->taken = true;
+	return found->row;
+}
+
+/* Those of the file in its order, then what commands have beside them. */
 static int
 make_all(struct policy *policy, const struct policy_input *in, struct error *e)
 {
 	const struct config_partitions *conf = &in->conf->partitions;
+	struct row_index rows = index_rows(in);
 	int rc = 0;
 
+	policy->list = mem_array(conf->len + in->nrows + 1u, sizeof(struct partition *));
 	for (unsigned i = 0; i < conf->len && !rc; i++)
 		if (is_for(&conf->list[i], in->subnet))
 			rc = make(policy, in, conf->list[i].name, &conf->list[i],
-				  row_of(in, conf->list[i].name), e);
-	for (uint32_t i = 0; i < in->nrows && !rc; i++)
-		if (!policy_by_name(policy, in->rows[i].name))
-			rc = make(policy, in, in->rows[i].name, NULL, &in->rows[i], e);
+				  take_named_row(&rows, conf->list[i].name), e);
+	for (uint32_t i = 0; i < rows.len && !rc; i++)
+		if (!rows.list[i].taken)
+			rc = make(policy, in, rows.list[i].row->name, NULL, rows.list[i].row, e);
+	mem_free(rows.list);
 	return rc;
 }
 
@@ -330,6 +373,8 @@ compare(const void *a, const void *b)
 	return (int)x->pkey - (int)y->pkey;
 }
 
+/* ---- The default partition, and an order by names ---- */
+
 /* Nobody says anything of the default partition, or commands alone, of some ports: all others are
  * limited members, or full ones where the file says nothing of any partition. */
 static void
@@ -349,6 +394,34 @@ add_default(struct policy *policy)
 		return;		/* the latter may be another policy's too */
 	for (unsigned k = 0; k < PART_SELF; k++)
 		p->kind[k] = (struct part_kind){ .on = true, .membership = MEMBERSHIP_FULL };
+}
+
+struct by_name {
+	const char *name;
+	uint32_t at;		/* place in the list */
+};
+
+static int
+compare_names(const void *a, const void *b)
+{
+	const struct by_name *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+static void
+index_names(struct policy *policy)
+{
+	struct by_name *by = mem_array(policy->len + 1u, sizeof(*by));
+
+	for (uint32_t i = 0; i < policy->len; i++)
+		by[i] = (struct by_name){ policy->list[i]->name, i };
+	qsort(by, policy->len, sizeof(*by), compare_names);
+	policy->named = mem_array(policy->len + 1u, sizeof(*policy->named));
+	for (uint32_t i = 0; i < policy->len; i++)
+		policy->named[i] = by[i].at;
+	mem_free(by);
 }
 
 bool
@@ -380,6 +453,7 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 	if (policy->len)
 		qsort(policy->list, policy->len, sizeof(struct partition *), compare);
 	add_default(policy);	/* which sorts last */
+	index_names(policy);
 	*out = policy;
 	return 0;
 }
@@ -389,10 +463,18 @@ policy_new(const struct policy_input *in, struct policy **out, struct error *e)
 const struct partition *
 policy_by_name(const struct policy *p, const char *name)
 {
-	for (uint32_t i = 0; i < p->len; i++)
-		if (!strcmp(p->list[i]->name, name))
-			return p->list[i];
-	return NULL;
+	uint32_t low = 0, high = p->len;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (strcmp(p->list[p->named[mid]]->name, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->len && !strcmp(p->list[p->named[low]]->name, name) ?
+	       p->list[p->named[low]] : NULL;
 }
 
 const struct partition *

@@ -75,6 +75,7 @@ struct policy {
 	bool names;		/* some are selected by name */
 	uint32_t len;
 	struct partition **list;	/* by P_Key */
+	uint32_t *named;		/* places in the list, by name; NULL: it is being made */
 };
 
 /* What a command left: a partition, and members of it. */

@@ -28,6 +28,7 @@ core_src := \
 	sm/core/proof.c \
 	sm/core/push.c \
 	sm/core/push_end.c \
+	sm/core/push_few.c \
 	sm/core/push_lanes.c \
 	sm/core/push_pkeys.c \
 	sm/core/push_vlarb.c \

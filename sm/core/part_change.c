@@ -359,26 +359,20 @@ blocks_differing(const struct partition_job *j, uint32_t port)
 	return blocks;
 }
 
-/* Most ports have the very table that they had. */
-static bool
-same_table(const struct partition_job *j, uint32_t port)
+/* Where P_Keys were planned before only ports that differ are looked at. */
+void
+part_change_compare(struct partition_job *j)
 {
-	uint32_t len[2];
-	const uint16_t *before = keys_of(j, 0, port, &len[0]);
-	const uint16_t *after = keys_of(j, 1, port, &len[1]);
-
-	return len[0] == len[1] && (!len[0] || !memcmp(before, after, len[0] * sizeof(*after)));
-}
-
-static void
-compare(struct partition_report *r, const struct partition_job *j, const char *name)
-{
-	const struct partition *p = policy_by_name(j->policy, name);
+	const struct partition *p = j->changed ? policy_by_name(j->policy, j->changed) : NULL;
+	struct partition_report *r = &j->outcome;
+	uint32_t len = j->before ? j->ndiffer : j->fabric->nports;
 
 	r->pkey = p ? p->pkey : 0;
 	r->pending = j->report.pending;
-	for (uint32_t port = 0; j->before != j->pkeys && port < j->fabric->nports; port++) {
-		if (j->pkeys->table[port] == PKEYS_NONE || same_table(j, port))
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t port = j->before ? j->differ[i] : i;
+
+		if (j->pkeys->table[port] == PKEYS_NONE)
 			continue;
 		r->blocks += blocks_differing(j, port);
 		if (selected_kind_of(j->fabric, port))
@@ -452,7 +446,8 @@ part_change_made(struct subnet *s, struct partition_job *j)
 				   pkeys_overflow_text(o, j->fabric, text, sizeof(text)));
 		return false;
 	}
-	compare(&s->parts.command.report, j, s->parts.command.c->name);
+	s->parts.command.report = j->outcome;
+	j->outcome.list = NULL;
 	if (s->parts.command.c->dry_run) {
 		part_change_answer(s, 0, "nothing was changed");
 		return false;

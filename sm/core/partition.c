@@ -13,7 +13,7 @@
  * Where nobody says anything of partitions no P_Keys are planned, and devices keep what they have;
  * but once we wrote some, silence means that all are full members of the default partition.
  */
-#include "sm/core/subnet_i.h"
+#include "sm/core/push_i.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +75,30 @@ is_wanted(const struct subnet *s, bool change)
 	return p->conf && (p->ours || change || policy_wanted(&in));
 }
 
+/* All ports hold what was compiled for them: what changes now is held against that. */
+static bool
+take_base(struct partition_job *j, const struct subnet *s)
+{
+	const struct partitions *p = &s->parts;
+
+	if (!j->before || j->before != p->compiled.pkeys || j->before != p->written ||
+	    p->written_changed != s->topo.tables.pkeys_changed || !p->policy ||
+	    !fabric_is_same(j->fabric, p->compiled.fabric))
+		return false;
+	j->base_report = p->report;
+	j->base = (struct pkeys_base){
+		.policy = policy_ref(p->policy), .fabric = fabric_ref(p->compiled.fabric),
+		.pkeys = j->before, .report = &j->base_report,
+		.naliases = p->compiled.naliases,
+	};
+	if (p->compiled.naliases)
+		j->base.aliases = memcpy(mem_array(p->compiled.naliases,
+						   sizeof(*j->base.aliases)),
+					 p->compiled.aliases,
+					 p->compiled.naliases * sizeof(*j->base.aliases));
+	return true;
+}
+
 struct partition_job *
 partition_job_new(struct subnet *s, const struct fabric *f, bool change)
 {
@@ -93,7 +117,8 @@ partition_job_new(struct subnet *s, const struct fabric *f, bool change)
 	j->rebuild = p->rebuild || !p->policy;
 	j->names = p->names;
 	j->before = s->plan ? plan_pkeys_ref(s->plan->pkeys) : NULL;
-	collect_held(j, s);
+	if (!take_base(j, s))
+		collect_held(j, s);
 	sa_each_alias(s->sa, collect_alias, j);
 	p->due = p->rebuild = false;
 	if (change)
@@ -116,8 +141,13 @@ job_free(struct partition_job *j)
 	mem_free(j->held);
 	mem_free(j->held_keys);
 	mem_free(j->aliases);
+	policy_unref((struct policy *)(uintptr_t)j->base.policy);
+	fabric_unref(j->base.fabric);
+	mem_free((struct pkeys_alias *)(uintptr_t)j->base.aliases);
 	plan_pkeys_unref(j->before);
 	plan_pkeys_unref(j->pkeys);
+	mem_free(j->differ);
+	mem_free(j->outcome.list);
 	mem_free(j);
 }
 
@@ -173,12 +203,27 @@ make_policy(struct partition_job *j, uint64_t names)
 	return 0;
 }
 
+/* What has not changed is known by its address. */
+static void
+hold_against_before(struct partition_job *j)
+{
+	if (!j->before || j->before->nports != j->pkeys->nports)
+		return;
+	j->differ = plan_pkeys_differ(j->before, j->pkeys, &j->ndiffer);
+	if (j->ndiffer)
+		return;
+	plan_pkeys_unref(j->pkeys);
+	j->pkeys = plan_pkeys_ref(j->before);
+}
+
 void
 partition_job_run(struct partition_job *j)
 {
-	uint64_t names = hash_names(j->fabric);
-	struct pkeys_input in = { .fabric = j->fabric, .held = j->held, .aliases = j->aliases,
-				  .naliases = j->naliases };
+	uint64_t names = j->base.policy ? j->names : hash_names(j->fabric);
+	struct pkeys_input in = {
+		.fabric = j->fabric, .held = j->held, .aliases = j->aliases,
+		.naliases = j->naliases, .base = j->base.policy ? &j->base : NULL,
+	};
 
 	if (j->rebuild || (j->policy->names && names != j->names)) {
 		if (make_policy(j, names) && !j->policy)
@@ -187,11 +232,9 @@ partition_job_run(struct partition_job *j)
 	}
 	in.policy = j->policy;
 	j->pkeys = pkeys_compile(&in, &j->report);
-	/* What has not changed is known by its address. */
-	if (j->before && plan_pkeys_equal(j->before, j->pkeys)) {
-		plan_pkeys_unref(j->pkeys);
-		j->pkeys = plan_pkeys_ref(j->before);
-	}
+	hold_against_before(j);
+	if (j->compare && !j->error)
+		part_change_compare(j);
 }
 
 /* ---- Back ---- */
@@ -261,6 +304,30 @@ renew_rules(struct subnet *s, const struct partition_job *j)
 		s->want_route = true;
 }
 
+/* ---- In force ---- */
+
+static void
+let_go_of_compiled(struct partitions *p)
+{
+	plan_pkeys_unref(p->compiled.pkeys);
+	fabric_unref(p->compiled.fabric);
+	mem_free(p->compiled.aliases);
+	memset(&p->compiled, 0, sizeof(p->compiled));
+}
+
+static void
+take_compiled(struct partitions *p, struct partition_job *j)
+{
+	let_go_of_compiled(p);
+	if (!j->pkeys)
+		return;
+	p->compiled.pkeys = plan_pkeys_ref(j->pkeys);
+	p->compiled.fabric = fabric_ref(j->fabric);
+	p->compiled.aliases = j->aliases;
+	p->compiled.naliases = j->naliases;
+	j->aliases = NULL;
+}
+
 void
 partition_job_adopt(struct subnet *s, struct partition_job *j)
 {
@@ -284,6 +351,7 @@ partition_job_adopt(struct subnet *s, struct partition_job *j)
 	}
 	p->names = j->names;
 	p->report = j->report;
+	take_compiled(p, j);
 	job_free(j);
 }
 
@@ -305,18 +373,57 @@ run(void *arg)
 	partition_job_run(arg);
 }
 
+/* The nodes of ports that differ, where devices are known to hold all else; NULL. */
+static uint64_t *
+few_of(const struct subnet *s, const struct partition_job *j, uint32_t *len)
+{
+	uint64_t *few;
+
+	*len = 0;
+	if (!j->base.policy || s->push_incomplete || !s->up)
+		return NULL;
+	few = mem_array(j->ndiffer + 1u, sizeof(*few));
+	for (uint32_t i = 0; i < j->ndiffer; i++) {
+		const struct fabric_port *p = &j->fabric->ports[j->differ[i]];
+		uint64_t guid = j->fabric->nodes[p->node].guid;
+
+		if (!*len || few[*len - 1] != guid)
+			few[(*len)++] = guid;
+	}
+	return few;
+}
+
+static void
+note_told(struct subnet *s, const struct partition_job *j)
+{
+	struct partitions *p = &s->parts;
+
+	p->told.on = j->before != NULL;
+	p->told.outcome = j->outcome;
+	p->told.outcome.list = NULL;
+	snprintf(p->told.name, sizeof(p->told.name), "%s", j->changed ? j->changed : "");
+}
+
 static void
 push(struct subnet *s, struct partition_job *j)
 {
 	struct plan *plan = plan_with_pkeys(s->plan, j->pkeys);
 	bool reregister;
+	uint32_t len;
+	uint64_t *few = few_of(s, j, &len);
 
+	note_told(s, j);
 	plan_unref(s->plan);
 	s->plan = plan;
 	s->published_wall = loop_wall(s->env.loop);
 	partition_job_adopt(s, j);
 	reregister = part_groups_set(s);
 	subnet_set_stage(s, SUBNET_PUSH);
+	if (few && !reregister) {
+		push_start_few(s, plan_ref(plan), few, len);
+		return;
+	}
+	mem_free(few);
 	push_start(s, plan_ref(plan), NULL, reregister);
 }
 
@@ -357,7 +464,7 @@ partitions_start(struct subnet *s)
 	struct partition_job *j;
 
 	if (!(p->due || change) || s->role != ROLE_MASTER || !s->plan ||
-	    s->wanted != SWEEP_NONE || s->want_route)
+	    ((s->wanted != SWEEP_NONE || s->want_route) && !p->passed))
 		return false;
 	j = partition_job_new(s, s->plan->fabric, change);
 	if (!j) {
@@ -365,10 +472,39 @@ partitions_start(struct subnet *s)
 		return p->command.done && partitions_start(s);
 	}
 	j->s = s;
+	j->compare = true;
 	p->job = j;
+	p->passed = 0;
 	s->change_started = loop_now(s->env.loop);
 	subnet_set_stage(s, SUBNET_PARTITIONS);
 	loop_work(s->env.loop, run, done, j, MSEC(1));
+	return true;
+}
+
+void
+partitions_passed(struct subnet *s)
+{
+	struct partitions *p = &s->parts;
+
+	if (p->due || (p->command.done && !p->command.running))
+		p->passed++;
+}
+
+bool
+partitions_tell(struct subnet *s)
+{
+	struct partitions *p = &s->parts;
+	const struct partition_report *r = &p->told.outcome;
+	char took[DURATION_TEXT_SIZE];
+
+	if (!p->told.on)
+		return false;
+	p->told.on = false;
+	duration_text(took, loop_now(s->env.loop) - s->change_started);
+	subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "partition%s%s: %u ports gained access, "
+		     "%u lost it, %u have another membership, %u P_Key blocks written in %s",
+		     *p->told.name ? " " : "s", p->told.name, r->gain, r->lose, r->other,
+		     s->push.pkey_blocks, took);
 	return true;
 }
 
@@ -472,4 +608,5 @@ partitions_free(struct subnet *s)
 	pins_free(p->rule_pins);
 	part_rows_free(&p->rows);
 	plan_pkeys_unref(p->written);
+	let_go_of_compiled(p);
 }

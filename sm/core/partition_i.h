@@ -38,6 +38,14 @@ struct partition_job {
 	struct pkeys_alias *aliases;	/* and their number */
 	uint32_t naliases;
 	struct plan_pkeys *before;	/* of the published plan; reference held, NULL */
+	struct pkeys_base base;		/* .pkeys is `before`, references held; NULL: all ports
+					 * are compiled, and `held` tells what they hold */
+	struct pkeys_report base_report;	/* of it */
+	uint32_t *differ;		/* ports whose table or enforcement is not that of `before`
+					 * any more, in ascending order; NULL: there was none */
+	uint32_t ndiffer;
+	bool compare;			/* `outcome` is asked for */
+	struct partition_report outcome;	/* what it does or would do; list is owned */
 	struct plan_pkeys *pkeys;	/* the result; NULL: none, see `why` */
 	struct pkeys_report report;	/* of it */
 	int error;			/* of the policy */
@@ -60,6 +68,18 @@ struct partitions {
 	uint32_t no_mlid;		/* multicast groups that there is no LID for */
 	uint32_t astray;		/* whose packets are dropped, by their service level */
 	char astray_name[64];		/* one of them */
+	struct {			/* and what they were compiled of */
+		struct plan_pkeys *pkeys;	/* reference held; NULL: nothing was */
+		const struct fabric *fabric;	/* reference held */
+		struct pkeys_alias *aliases;	/* owned */
+		uint32_t naliases;
+	} compiled;
+	struct {			/* what is being pushed, to be told when it is in */
+		bool on;
+		char name[PART_NAME_MAX + 1];	/* of the partition; "": several, perhaps */
+		struct partition_report outcome;	/* without its list */
+	} told;
+	unsigned passed;		/* sweeps that went before what is due or asked for */
 	char refused[500];		/* why what is said is not in force; "" */
 	struct plan_pkeys *written;	/* devices hold all of this; reference held, NULL */
 	uint64_t written_changed;	/* tables.pkeys_changed then */
@@ -105,12 +125,19 @@ partition_job_adopt(struct subnet *s, struct partition_job *j);
 /* It is not, and what was due is due again (unless it is a rehearsal's). */
 void
 partition_job_drop(struct subnet *s, struct partition_job *j, bool again);
-/* Nothing else is to be done: compile what is due. True: that is under way, and ends in a push. */
+/* Nothing is under way: compile what is due, or what a command asks for. A sweep that is wanted
+ * comes first, but only once. True: that is under way, and ends in a push. */
 bool
 partitions_start(struct subnet *s);
+/* A sweep begins: whatever waits for its turn has been passed by once more. */
+void
+partitions_passed(struct subnet *s);
 /* A push has ended. */
 void
 partitions_pushed(struct subnet *s);
+/* What the push that has ended was for, as an event; false: it was not for partitions alone. */
+bool
+partitions_tell(struct subnet *s);
 /* Let go of what is under way. */
 void
 partitions_cancel(struct subnet *s);
@@ -146,6 +173,9 @@ part_store_pins(struct subnet *s, const char *kind, const struct pins *from,
 		const struct pins *to);
 
 /* part_change.c */
+/* What the job's P_Keys do to ports, if that is asked for. Any thread. */
+void
+part_change_compare(struct partition_job *j);
 /* The job that the command asked for is back. True: it goes on, and its P_Keys are to be pushed. */
 bool
 part_change_made(struct subnet *s, struct partition_job *j);

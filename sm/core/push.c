@@ -20,7 +20,8 @@
  * leaves the shadow as it was. What is missing at the end is tried again after a while.
  *
  * A step begins, and the push ends, with a walk over all ports; in a large fabric it is done in
- * slices, so that others have their turn between them (push_turn).
+ * slices, so that others have their turn between them (push_turn). Where P_Keys of a few ports are
+ * all that has changed only their devices are walked over (push_few.c).
  */
 #include "sm/core/push_i.h"
 
@@ -30,9 +31,6 @@
 #include "sm/core/snapshot.h"
 
 #define LOOKED 1	/* cookie of a PortInfo that was asked for after a trap */
-
-static void
-push_step_start(struct subnet *s, enum push_step step);
 
 /* The first failure of a push is told in the status; each is an event (rate-limited). */
 void
@@ -621,26 +619,11 @@ push_packet_lifetime(const struct subnet *s)
 	return t < SEC(3) ? t : SEC(3);
 }
 
-bool
-push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *))
-{
-	const struct topo *t = &s->topo;
-	uint32_t ports = 0;
-
-	while (s->push.at < t->len && ports < SNAPSHOT_SLICE) {
-		struct device *d = t->table[s->push.at++];
-
-		if (!d)
-			continue;
-		fn(s, d);
-		ports += d->info.num_ports + SNAPSHOT_DEVICE;
-	}
-	return s->push.at >= t->len;
-}
-
 static enum push_step
 after_pkeys(const struct subnet *s)
 {
+	if (s->push.few)
+		return PUSH_CONFIG;
 	return s->push.live ? PUSH_DROP : PUSH_LANES;
 }
 
@@ -670,7 +653,7 @@ skip_stages(const struct subnet *s, enum push_step step)
 	return step;
 }
 
-static void
+void
 push_step_start(struct subnet *s, enum push_step step)
 {
 	s->push.step = step = skip_stages(s, step);
@@ -792,20 +775,29 @@ push_idle(struct subnet *s)
 	}
 }
 
-/* Nothing is known yet of this push. */
-static void
-push_reset(struct subnet *s)
+void
+push_forget_device(struct device *d)
 {
 	static const struct bits256 none;
 
-	plan_unref(s->push.plan);
-	memset(&s->push, 0, sizeof(s->push));
-	list_each(it, &s->topo.devices) {
-		struct device *d = list_entry(it, struct device, all);
+	d->push_failed = false;
+	d->look = d->recheck = none;
+}
 
-		d->push_failed = false;
-		d->look = d->recheck = none;
-	}
+void
+push_forget(struct subnet *s)
+{
+	plan_unref(s->push.plan);
+	push_few_free(s->push.few);
+	memset(&s->push, 0, sizeof(s->push));
+}
+
+static void
+push_reset(struct subnet *s)
+{
+	push_forget(s);
+	list_each(it, &s->topo.devices)
+		push_forget_device(list_entry(it, struct device, all));
 }
 
 void

@@ -71,7 +71,7 @@ end_part(struct subnet *s)
 	case PUSH_END_CABLES:
 		return !s->push.sets || push_walk(s, note_cables);
 	case PUSH_END_TABLES:
-		if (!s->push.cut)
+		if (!s->push.cut && !s->push.few)
 			push_verify_tables(s);
 		return true;
 	case PUSH_END_PORTS:

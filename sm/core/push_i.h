@@ -135,9 +135,23 @@ push_arbitration_answer(struct subnet *s, struct device *d, const struct transac
 /* The push has ended. */
 void
 push_arbitration_written(struct subnet *s);
-/* The next slice of a walk over all devices, from push.at on; true: that was the last. */
+/* push.c: what an earlier push left goes, of all and of one device; begin a step. */
+void
+push_forget(struct subnet *s);
+void
+push_forget_device(struct device *d);
+void
+push_step_start(struct subnet *s, enum push_step step);
+/* push_few.c: the next slice of a walk over all devices that this push looks at, from push.at on;
+ * true: that was the last. */
 bool
 push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *));
+/* All devices hold the plan but for P_Keys, and what is enforced, of these (GUIDs of nodes, from
+ * mem_array(), taken over): nobody else is looked at. `plan` is taken over. */
+void
+push_start_few(struct subnet *s, struct plan *plan, uint64_t *guids, uint32_t len);
+void
+push_few_free(struct push_few *few);	/* NULL is allowed */
 /* push_end.c: begin the end of the push, which comes to subnet_push_done(). */
 void
 push_end(struct subnet *s);

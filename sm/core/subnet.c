@@ -19,6 +19,7 @@
 #include "sm/base/mem.h"
 #include "sm/core/planner.h"
 #include "sm/core/snapshot.h"
+#include "sm/core/push_i.h"
 #include "sm/core/subnet_i.h"
 #include "sm/sa/sa.h"
 #include "sm/text/lfts.h"
@@ -249,6 +250,7 @@ begin(void *subnet)
 		s->looks_put_off = 0;
 	}
 	s->change_started = loop_now(s->env.loop);
+	partitions_passed(s);
 	subnet_set_stage(s, SUBNET_SWEEP);
 	sweep_start(s, kind);
 }
@@ -643,6 +645,7 @@ subnet_free(struct subnet *s)
 	refresh_free(s);
 	topo_free(&s->topo);
 	plan_unref(s->push.plan);
+	push_few_free(s->push.few);
 	plan_unref(s->plan);
 	multicast_free(s);
 	guids_free(s);

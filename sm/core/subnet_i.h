@@ -157,9 +157,8 @@ enum push_end {
 #define STAGES_MAX 16
 struct plan_stages {
 	unsigned len;			/* sets */
-	bool drops;			/* the first set only drops: it needs nothing but the
-					 * switches that it is for, and is for links too that are
-					 * yet to come up */
+	bool drops;			/* the first set only drops: it needs nothing but its
+					 * switches, and is for links too that are yet to come up */
 	bool drain;			/* it drops what changes, and is the only one */
 	bool shifts;			/* so that SL to VL maps can change: it drops all that
 					 * leads to other switches, and is waited for at once */
@@ -176,7 +175,8 @@ struct push {
 	bool cut;			/* a set did not get through: the rest is left for later */
 	bool starting;			/* the step has not begun at all devices yet */
 	enum push_end end;		/* in PUSH_DONE: what is being done */
-	uint32_t at;			/* place in topo.table where the walk goes on */
+	struct push_few *few;		/* the only devices that are looked at, owned; NULL: all */
+	uint32_t at;			/* place in topo.table, or there, where the walk goes on */
 	monotime started;
 	uint32_t blocks;		/* LFT blocks written */
 	uint32_t entries;		/* LFT entries that changed, against what was known */

@@ -293,7 +293,7 @@ subnet_push_done(struct subnet *s)
 	subnet_finish_sweep(s, true);
 	partitions_pushed(s);
 	tell_mads(s);
-	if (s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
+	if (!partitions_tell(s) && s->up && (s->push.sets || s->reroute.done || s->st.sweeps == 1))
 		tell_up(s);
 	if (s->up)
 		reroute_done(s);

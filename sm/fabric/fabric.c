@@ -95,6 +95,20 @@ fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t ge
 	return &box->f;
 }
 
+static const struct fabric *
+base_of(const struct fabric *f)
+{
+	const struct fabric_box *box = (const struct fabric_box *)(const void *)f;
+
+	return box->base ? box->base : f;
+}
+
+bool
+fabric_is_same(const struct fabric *a, const struct fabric *b)
+{
+	return base_of(a) == base_of(b);
+}
+
 uint32_t
 fabric_node_by_guid(const struct fabric *f, uint64_t guid)
 {

@@ -176,6 +176,10 @@ fabric_build(struct fabric_builder *b, uint64_t generation);
 struct fabric *
 fabric_with_ports(const struct fabric *f, struct fabric_port *ports, uint64_t generation);
 
+/* One is the other, or both are a third, with other values of its ports. */
+bool
+fabric_is_same(const struct fabric *a, const struct fabric *b);
+
 /* The snapshot without the cables one of whose ends is marked in cut[] (by port index): they count
  * as lost, and their ends get `flags` (enum fabric_port_flags) too. All indices stay. */
 struct fabric *

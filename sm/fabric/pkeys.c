@@ -24,14 +24,48 @@ plan_pkeys_unref(struct plan_pkeys *p)
 	mem_free(p);
 }
 
-bool
-plan_pkeys_equal(const struct plan_pkeys *a, const struct plan_pkeys *b)
+static bool
+same_table(const struct plan_pkeys *a, uint32_t x, const struct plan_pkeys *b, uint32_t y)
 {
-	return a->nports == b->nports && a->ntables == b->ntables && a->nkeys == b->nkeys &&
-	       !memcmp(a->table, b->table, a->nports * sizeof(*a->table)) &&
-	       !memcmp(a->enforce, b->enforce, a->nports) &&
-	       (!a->ntables || !memcmp(a->tables, b->tables, a->ntables * sizeof(*a->tables))) &&
-	       (!a->nkeys || !memcmp(a->keys, b->keys, a->nkeys * sizeof(*a->keys)));
+	const struct pkey_table *s, *t;
+
+	if (x == PKEYS_NONE || y == PKEYS_NONE)
+		return x == y;
+	s = &a->tables[x];
+	t = &b->tables[y];
+	return s->len == t->len &&
+	       (!s->len || !memcmp(a->keys + s->first, b->keys + t->first,
+				   s->len * sizeof(*a->keys)));
+}
+
+/* Thousands of ports have the same two tables: two that were found to be one are remembered. */
+uint32_t *
+plan_pkeys_differ(const struct plan_pkeys *a, const struct plan_pkeys *b, uint32_t *len)
+{
+	uint32_t *same = mem_array(a->ntables + 1u, sizeof(*same)), *list = NULL;
+	uint32_t size = 0;
+
+	*len = 0;
+	for (uint32_t port = 0; port < a->nports; port++) {
+		uint32_t x = a->table[port], y = b->table[port];
+
+		if (a->enforce[port] == b->enforce[port]) {
+			if (x != PKEYS_NONE && y != PKEYS_NONE && same[x] == y + 1)
+				continue;
+			if (same_table(a, x, b, y)) {
+				if (x != PKEYS_NONE)
+					same[x] = y + 1;
+				continue;
+			}
+		}
+		if (*len == size) {
+			size = size ? 2 * size : 64;
+			list = mem_realloc(list, size, sizeof(*list));
+		}
+		list[(*len)++] = port;
+	}
+	mem_free(same);
+	return list;
 }
 
 uint16_t

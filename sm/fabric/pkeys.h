@@ -43,9 +43,11 @@ plan_pkeys_ref(struct plan_pkeys *p);	/* NULL is allowed */
 void
 plan_pkeys_unref(struct plan_pkeys *p);	/* NULL is allowed */
 
-/* The same tables and enforcement by port. */
-bool
-plan_pkeys_equal(const struct plan_pkeys *a, const struct plan_pkeys *b);
+/* Ports whose table or enforcement is another: their indices in ascending order, owned by the
+ * caller (mem_free()), and how many. Both have the same number of ports; what their tables are
+ * numbered by does not matter. */
+uint32_t *
+plan_pkeys_differ(const struct plan_pkeys *a, const struct plan_pkeys *b, uint32_t *len);
 
 /* The key at a place of a port's table: 0 behind its end, or where it has none. */
 static inline uint16_t

@@ -286,6 +286,68 @@ test_pending_comes(void **state)
 	bed_free(b);
 }
 
+/* Of the two devices that a change is about nobody else is asked anything, and what was done is
+ * told in words of its own. */
+static void
+test_few_devices(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	struct part_member n = member(b, "H1_0_0", MEMBERSHIP_LIMITED);
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue", .members = &m, .nmembers = 1), 0, &o);
+	assert_true(bed_quiet(sm, BOUND));
+	model_count_reset(b->m);
+	bed_forget(sm);
+	change(sm, CHANGE(MEMBER_ADD, "blue", .members = &n, .nmembers = 1), 0, &o);
+	assert_true(bed_quiet(sm, BOUND));
+	assert_int_equal(key_at(b, "H1_0_0", 1), 0x0001);
+	assert_int_equal(written(b), 2);
+	for (unsigned attr = 0x10; attr < 0x40; attr++) {
+		assert_int_equal(bed_count(b, MAD_GET, (uint16_t)attr), 0);
+		if (attr != ATTR_P_KEY_TABLE)
+			assert_int_equal(bed_count(b, MAD_SET, (uint16_t)attr), 0);
+	}
+	assert_non_null(bed_event(sm, EVENT_CONFIG, "partition blue: 1 ports gained access, 0 "
+				  "lost it, 0 have another membership, 2 P_Key blocks written"));
+	assert_null(bed_event(sm, EVENT_ROUTED, " is up: "));
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* There is always something to look at: a command has its turn after one sweep, and sweeps go on.
+ */
+static void
+test_turn(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	uint64_t sweeps;
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue"), 0, &o);
+	subnet_want_sweep(sm->s, SWEEP_LIGHT);
+	for (unsigned i = 0; i < 20; i++) {
+		ask(sm, i % 2 ? CHANGE(MEMBER_REMOVE, "blue", .members = &m, .nmembers = 1) :
+		    CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1), &o);
+		sweeps = sm->s->st.sweeps;
+		for (unsigned n = 0; n < 2000 && !o.done; n++) {
+			subnet_want_sweep(sm->s, SWEEP_LIGHT);
+			bed_wait(b, USEC(500));
+		}
+		assert_true(o.done);
+		assert_int_equal(o.error, 0);
+		assert_true(sm->s->st.sweeps - sweeps <= 2);
+		assert_int_equal(has_key(b, "H0_0_1", 0x8001), i % 2 == 0);
+	}
+	bed_free(b);
+}
+
 /* ---- Many changes ---- */
 
 #define HOSTS 16u
@@ -430,6 +492,8 @@ main(void)
 		cmocka_unit_test(test_refused_file),
 		cmocka_unit_test(test_port_lost),
 		cmocka_unit_test(test_pending_comes),
+		cmocka_unit_test(test_few_devices),
+		cmocka_unit_test(test_turn),
 		cmocka_unit_test(test_many_changes),
 	};
 
