@@ -102,6 +102,8 @@ static const struct cli_option route_options[] = {
 };
 
 static const struct cli_option import_options[] = {
+	{ "state", "FILE", "state", CLI_STRING, "also load the LIDs of guid2lid into this state "
+	  "file of weftd", NULL },
 	{ 0 },
 };
 
@@ -379,7 +381,7 @@ const struct cli_command cli_commands[] = {
 		.verdict = route_verdict,
 	}, {
 		.name = "import opensm",
-		.synopsis = "DIR",
+		.synopsis = "[--state FILE] DIR",
 		.help = "print a configuration that does what the files of an OpenSM say",
 		.more = "DIR is /etc/opensm or a copy of it: opensm.conf, partitions.conf,\n"
 			"qos-policy.conf and the files that these name. Comments at the top say\n"

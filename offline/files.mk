@@ -6,6 +6,7 @@ offline_src := \
 	offline/import.c \
 	offline/import_conf.c \
 	offline/import_guids.c \
+	offline/import_lids.c \
 	offline/import_members.c \
 	offline/import_options.c \
 	offline/import_partitions.c \
@@ -23,4 +24,4 @@ offline_src := \
 offline_public :=
 offline_pkgs :=
 weft-offline_main := offline/main.c
-weft-offline_libs := offline qos partitions routing fabric conf text base
+weft-offline_libs := offline qos partitions routing fabric store conf text base

@@ -27,6 +27,7 @@ struct import {
 	struct config *c;		/* grows */
 	struct import_notes notes;	/* grow */
 	struct import_said said;	/* of opensm.conf */
+	const struct import_lid *lids;	/* for the state file */
 	struct error e;			/* why nothing can be imported */
 };
 
@@ -251,6 +252,28 @@ read_names(struct import *im)
 	return true;
 }
 
+/* LIDs are for a state file, and there for none. */
+static bool
+read_lids(struct import *im)
+{
+	struct import_text t;
+	const char *path;
+
+	if (!im->o->state)
+		return true;
+	path = find_file(im, "/var/cache/opensm/guid2lid", "guid2lid");
+	if (!path) {
+		error_set(&im->e, ERR_NOT_FOUND, "there is no guid2lid in %s or /var/cache/opensm, "
+			  "whose LIDs the state file is to get", im->o->path);
+		return false;
+	}
+	if (!open_text(im, path, &t))
+		return false;
+	im->lids = import_lids_read(&t, &im->notes);
+	im->c->state = region_strdup(im->c->region, im->o->state);
+	return true;
+}
+
 static void
 print_notes(const struct import_notes *n, const char *folder, struct buf *out)
 {
@@ -276,7 +299,8 @@ print_checked(struct import *im)
 	print_notes(&im->notes, im->o->path, &out);
 	config_print_changed(im->c, &out);
 	again = config_parse(out.data, out.len, "the configuration that was made", &im->e);
-	if (again)
+	if (again && (!im->o->state || !import_lids_save(im->lids, im->c->subnets->name,
+							 im->o->state, &im->e)))
 		status = offline_answer(&out, OFFLINE_DONE);
 	else
 		offline_refuse(&im->e);
@@ -304,7 +328,7 @@ offline_import(const struct offline *o)
 		return offline_refuse(&im.e);
 	im.notes.region = region_new();
 	if (read_options(&im) && read_partitions(&im) && read_qos(&im) && read_roots(&im) &&
-	    read_classes(&im) && read_names(&im))
+	    read_classes(&im) && read_names(&im) && read_lids(&im))
 		status = print_checked(&im);
 	else
 		status = offline_refuse(&im.e);

@@ -180,4 +180,23 @@ struct import_guid {
 struct import_guid *
 import_guids_read(struct import_text *t, struct import_notes *n);
 
+/*
+ * import_lids.c: guid2lid, LIDs of ports.
+ */
+struct import_lid {
+	struct import_lid *next;	/* NULL: the last */
+	uint64_t guid;			/* of the port, not 0; none is twice */
+	uint16_t lid;			/* the lowest, from 1 to 0xbfff; none is twice */
+	uint8_t lmc;			/* 0..7 */
+};
+
+/* Lines that cannot be, or that say what another has said, are left out, which is noted. */
+struct import_lid *
+import_lids_read(struct import_text *t, struct import_notes *n);
+/* Into the state file of weftd, which is made if it is not there, as LIDs of a subnet. ERR_EXISTS:
+ * weftd runs with it, or it has LIDs of that subnet; else why it cannot be written. */
+int
+import_lids_save(const struct import_lid *list, const char *subnet, const char *path,
+		 struct error *e);
+
 #endif

@@ -25,7 +25,7 @@ usage(void)
 			"[--no-quality]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
 			"[--no-quality]\n"
-			"       weft-offline \"import opensm\" DIR\n"
+			"       weft-offline \"import opensm\" DIR [--state FILE]\n"
 			"People use weft route FILE, weft check --dump DIR and weft import opensm "
 			"DIR instead.\n");
 	return OFFLINE_USAGE;
@@ -87,6 +87,7 @@ static const struct option longs[] = {
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
 	{ "names", required_argument, NULL, 'n' }, { "dump", required_argument, NULL, 'd' },
 	{ "samples", required_argument, NULL, 'm' }, { "config", required_argument, NULL, 'c' },
+	{ "state", required_argument, NULL, 'a' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -122,6 +123,9 @@ take_option(struct offline *o, int letter, char *value)
 	case 'c':
 		o->config = value;
 		return NULL;
+	case 'a':
+		o->state = value;
+		return *value ? NULL : "a file";
 	case 'f':
 		o->tables = value;
 		return NULL;

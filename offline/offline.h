@@ -38,6 +38,7 @@ struct offline {
 	const char *lfts;	/* where tables go; NULL: nowhere */
 	const char *dump;	/* folder where all of the routing goes; NULL: nowhere */
 	const char *names;	/* file of node names; NULL */
+	const char *state;	/* state file that gets LIDs; NULL */
 	const char *tables;	/* that engine `file` takes; NULL */
 	unsigned threads;	/* 0: one per core */
 	uint64_t seed;		/* of what is sampled */

@@ -17,6 +17,7 @@ _weft_options_of() {
 	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
 	reload) echo --dry-run ;;
+	"import opensm") echo --state ;;
 	"show partitions") echo --members ;;
 	"partition add") echo --pkey --ipoib --membership --index0 --idempotent --dry-run ;;
 	"partition remove" | "partition member remove") echo --idempotent --dry-run ;;
@@ -53,7 +54,7 @@ _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
 		--last | --after | --roots | --storage | --other | --lmc | --file | --names | \
-		--lfts | --seed | --samples | --threads | --pkey | --membership) return 0 ;;
+		--lfts | --state | --seed | --samples | --threads | --pkey | --membership) return 0 ;;
 	# With "show routes" --dump is a flag.
 	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac
@@ -81,7 +82,7 @@ _weft() {
 	if [ "$before" = -s ] || [ "$before" = --socket ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
-	elif [[ $before =~ ^--(file|lfts|dump)$ ]] && _weft_takes_value "$before" "$command"; then
+	elif [[ $before =~ ^--(file|lfts|dump|state)$ ]] && _weft_takes_value "$before" "$command"; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif _weft_takes_value "$before" "$command"; then

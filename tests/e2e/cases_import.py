@@ -278,3 +278,48 @@ def test_import_faults():
         for name, tables in wrong.items():
             print("%s: weftd %s" % (name, {h: text_of(tables[h]) for h in ("H0", "H1", "H2")}))
         need(not wrong, "not as said: %s" % " ".join(wrong))
+
+
+def import_lids(folder, state, refused=None):
+    """weft import opensm --state: what it said."""
+    r = subprocess.run([program("weft"), "import", "opensm", "--state", state, folder],
+                       capture_output=True, text=True, timeout=60, check=False)
+    need((r.returncode != 0) == bool(refused) and (refused or "") in r.stderr,
+         "weft import ended with %d: %s" % (r.returncode, r.stderr))
+    return r.stdout
+
+
+def test_import_lids():
+    """LIDs of guid2lid are those of ports that come without any; what weftd knows goes before."""
+    wanted = {"H1": 0x50, "H2": 0x3000, "S1/1": 0x61}
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        net = os.path.join(tmp, "net")
+        put(net, FABRIC)
+        with Lab(net, sim="weftsim") as lab:
+            guids = {"H1": H1, "H2": H2, "S1/1": re.search(
+                r"Guid:\.*(0x\w+)", lab.tool("smpquery", "-D", "nodeinfo", "0,1", host="H3")
+                ).group(1)}
+            m = Weftd(lab)
+            put(os.path.join(lab.dir, "guid2lid"), "\n\n".join(
+                "0x%016x 0x%04x 0x%04x" % (int(guids[name], 16), lid, lid)
+                for name, lid in wanted.items()) +
+                "\n0x123 0x0050 0x0050\n0x124 0 0\n0x125 0xc000 0xc000\n0x126 3 4\n%s 9 9\n" % H1)
+            said = import_lids(lab.dir, m.state)
+            for line, part in ((6, "line 1 has"), (7, "from 1"), (8, "from 1"), (9, "whatever"),
+                               (10, "line 1 has")):
+                need(re.search("^# - guid2lid:%d: .*%s" % (line, part), said, re.M), said[:900])
+            m.write()
+            with open(m.config, encoding="utf-8") as f:
+                text = f.read()
+            m.write_text(text.replace("name: lab", "name: default"))
+            m.start()
+            m.wait_up()
+            for name, lid in wanted.items():
+                route, _ = PORTS[name]
+                text = lab.tool("smpquery", "-D", "portinfo", route,
+                                "0" if "/" in name else "1", host="H3")
+                held = int(re.search(r"^Lid:\.*(\d+)", text, re.M).group(1))
+                need(held == lid, "%s has LID %d, not %d" % (name, held, lid))
+            import_lids(lab.dir, m.state, "runs with state file")
+            m.stop()
+            import_lids(lab.dir, m.state, "already")

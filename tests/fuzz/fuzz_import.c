@@ -22,7 +22,10 @@ read_one(uint8_t kind, struct import_text *t, struct config *c, struct import_no
 		import_qos(NULL, t->file, &said, c, n);
 		break;
 	case 2:
-		import_guids_read(t, n);
+		if (kind & 8)
+			import_lids_read(t, n);
+		else
+			import_guids_read(t, n);
 		break;
 	default:
 		import_partitions(NULL, NULL, &said, c, n);

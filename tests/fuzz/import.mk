@@ -1,2 +1,2 @@
 fuzz_targets += fuzz_import
-fuzz_import_libs := offline conf text base
+fuzz_import_libs := offline store conf text base

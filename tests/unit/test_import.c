@@ -309,6 +309,37 @@ test_guids(void **state)
 	expect_notes(2, "\"0\" is left out");
 }
 
+static void
+test_lids(void **state)
+{
+	struct import_text t = text_of("0x1 0x0005 0x0005\n\n0x2 8 0xf # four\n3 0xbfff 0xbfff\n");
+	const struct import_lid *l = import_lids_read(&t, &notes);
+	static const struct {
+		const char *text;	/* with one mistake */
+		const char *said;	/* part of the note */
+	} cases[] = {
+		{ "x 5 5", "no GUID with two LIDs" }, { "0 5 5", "no GUID with two LIDs" },
+		{ "1 5", "no GUID with two LIDs" }, { "1 5 5 5", "no GUID with two LIDs" },
+		{ "1 0 0", "from 1 to 0xbfff" }, { "1 6 5", "from 1 to 0xbfff" },
+		{ "1 0xc000 0xc000", "from 1 to 0xbfff" },
+		{ "1 0xbf80 0xc07f", "from 1 to 0xbfff" },
+		{ "1 4 6", "whatever its LMC" }, { "1 5 6", "whatever its LMC" },
+		{ "1 0x100 0x1ff", "whatever its LMC" },
+		{ "1 5 5\n2 4 7", "line 1 has" }, { "1 5 5\n1 6 6", "line 1 has" },
+	};
+
+	(void)state;
+	assert_true(l->guid == 1 && l->lid == 5 && l->lmc == 0);
+	l = l->next;
+	assert_true(l->guid == 2 && l->lid == 8 && l->lmc == 3);
+	assert_true(l->next->guid == 3 && l->next->lid == 0xbfff && !l->next->next);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		t = text_of(cases[i].text);
+		import_lids_read(&t, &notes);
+		expect_notes(i + 1, cases[i].said);
+	}
+}
+
 int
 main(void)
 {
@@ -324,6 +355,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_mistakes, begin, end),
 		cmocka_unit_test_setup_teardown(test_options, begin, end),
 		cmocka_unit_test_setup_teardown(test_guids, begin, end),
+		cmocka_unit_test_setup_teardown(test_lids, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
