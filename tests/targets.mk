@@ -117,6 +117,7 @@ soak: deps
 	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
+	@BUILD=$(BUILD) ISOLATION_ROUNDS=100 python3 tests/e2e/daemon.py isolation_killed
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large

@@ -293,7 +293,8 @@ sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 	const struct plan_lids *l = a->plan->lids;
 
 	if (sa_asks(a, bit)) {
-		if (lid && lid <= l->top && l->dest[lid].port != FABRIC_NONE)
+		if (lid && lid <= l->top && l->dest[lid].port != FABRIC_NONE &&
+		    sa_may_know(a, l->dest[lid].port))
 			fn(a, l->dest[lid].port);
 		return;
 	}
@@ -304,7 +305,7 @@ sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 			a->at = p;
 			return;
 		}
-		if (!fn(a, p))
+		if (sa_may_know(a, p) && !fn(a, p))
 			return;
 	}
 }

@@ -158,8 +158,8 @@ sa_common_pkey(const struct sa_ask *a, uint32_t from, uint32_t to, uint16_t want
 /* Nothing of it is kept. */
 void
 sa_first_pkeys_forget(struct sa_first_pkeys *c);
-/* May whoever asks be told of paths of that port? It must share a partition with it (C15-0.1.21),
- * unless it showed our SM_Key. */
+/* May whoever asks be told of that port, and of paths of it? It must share a partition with it
+ * (C15-0.1.21), unless it showed our SM_Key. */
 bool
 sa_may_know(const struct sa_ask *a, uint32_t port);
 /* The rate code of a port's link as it runs, 0 if there is none. */
@@ -169,8 +169,9 @@ sa_port_rate(const struct fabric_port *p);
  * code than its port shows to know. */
 uint8_t
 sa_rate_max(const struct sa_ask *a);
-/* Call fn() for each end port that has a LID, by port index, as long as it returns true; with
- * component `bit` in the mask only for the one that `lid` belongs to. Pauses between ports. */
+/* Call fn() for each end port that has a LID and that whoever asks may know, by port index, as long
+ * as it returns true; with component `bit` in the mask only for the one that `lid` belongs to.
+ * Pauses between ports. */
 void
 sa_each_port(struct sa_ask *a, unsigned bit, uint16_t lid,
 	     bool (*fn)(struct sa_ask *a, uint32_t port));

@@ -2,15 +2,16 @@
 #include "sm/sa/ask.h"
 
 /*
- * LinkRecord (IBA 15.2.5.13): each cable that is up, once from either end. A port of a switch has
- * the LID of the switch. Drained cables are there too: what they are kept free of is traffic.
+ * LinkRecord (IBA 15.2.5.13): each cable that is up, once from either end, both of which whoever
+ * asks may know. A port of a switch has the LID of the switch. Drained cables are there too: what
+ * they are kept free of is traffic.
  */
-static uint16_t
-lid_of(const struct sa_ask *a, uint32_t port)
+static uint32_t
+end_of(const struct sa_ask *a, uint32_t port)
 {
 	const struct fabric_node *n = sa_node_of(a, port);
 
-	return sa_base_lid(a, n->sw == FABRIC_NONE ? port : n->first_port);
+	return n->sw == FABRIC_NONE ? port : n->first_port;
 }
 
 static bool
@@ -19,11 +20,11 @@ tell_cable(struct sa_ask *a, uint32_t from)
 	uint32_t to = fabric_cable_end(a->f, from);
 	struct sa_link r = { .from_port = a->f->ports[from].number };
 
-	if (to == FABRIC_NONE)
+	if (to == FABRIC_NONE || !sa_may_know(a, end_of(a, to)))
 		return true;
 	r.to_port = a->f->ports[to].number;
-	r.from_lid = lid_of(a, from);
-	r.to_lid = lid_of(a, to);
+	r.from_lid = sa_base_lid(a, end_of(a, from));
+	r.to_lid = sa_base_lid(a, end_of(a, to));
 	return !r.from_lid || !r.to_lid || sa_offer(a, &r);
 }
 

@@ -37,7 +37,7 @@ tell_nodes(struct sa_ask *a)
 		return;
 	}
 	port = sa_port_by_guid(a, want->info.port_guid);
-	if (port == FABRIC_NONE || !l->base[port] ||
+	if (port == FABRIC_NONE || !l->base[port] || !sa_may_know(a, port) ||
 	    (sa_asks(a, SA_NODE_LID) &&
 	     (want->lid > l->top || l->dest[want->lid].port != port)))
 		return;

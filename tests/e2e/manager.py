@@ -61,10 +61,12 @@ class Weftd:
             need(re.search(self.up, p.text()), "weftd --once did not say that the subnet is up")
         return p
 
+    def weft_argv(self, *argv):
+        return [program("weft"), "-s", self.socket] + list(argv)
+
     def weft(self, *argv, seconds=60, status=0):
         """A command of the client, without any simulator: it knows only the socket."""
-        return self.lab.run([program("weft"), "-s", self.socket] + list(argv), seconds=seconds,
-                            status=status)
+        return self.lab.run(self.weft_argv(*argv), seconds=seconds, status=status)
 
     def json(self, *argv, **kw):
         out, _ = self.weft("-o", "json", *argv, **kw)

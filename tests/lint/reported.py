@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults that users of subnet managers reported, and the tests that they are none of ours.
 
-Of multicast and the subnet administrator; each row is a fault, in a word, and the functions that
-test it. The check is that each of these is there still. What no test has is said, too.
+Of multicast, the subnet administrator, partitions and the configuration; each row is a fault, in a
+word, and the functions that test it. The check is that each of these is there still. What no test
+has is said, too.
 """
 import os
 import re
@@ -32,6 +33,28 @@ REPORTED = {
     "M15 ended in a storm, killed in a commit": [
         (E2E + "cases_events.py", "test_events_storm"),
         (E2E + "cases_events.py", "test_events_killed")],
+    "P1 both memberships where one was said": [
+        (UNIT + "test_partitions.c", "test_nearest_counts"),
+        (E2E + "cases_import.py", "test_import_both")],
+    "P3 the default key at another index": [
+        (UNIT + "test_partitions.c", "test_index_is_kept"),
+        (UNIT + "test_core_isolation.c", "test_index0")],
+    "P5 limited members": [
+        (E2E + "cases_partitions.py", "test_partitions_paths"),
+        (E2E + "cases_isolation.py", "test_isolation_visible")],
+    "P6 long lists of members": [
+        (E2E + "cases_import.py", "a-long-line"), (UNIT + "test_conf_policy.c", "test_long_line")],
+    "P7 partitions of several subnets; exceptions": [
+        (UNIT + "test_partitions.c", "test_subnets"),
+        (UNIT + "test_partitions.c", "test_excepted_names")],
+    "P10 files of nothing and of noise": [
+        (UNIT + "test_conf.c", "test_noise"), (UNIT + "test_conf.c", "test_reloads")],
+    "C1 text, and numbers too large, where a number belongs": [
+        (UNIT + "test_conf_values.c", "test_wrong_values"),
+        (UNIT + "test_conf_values.c", "test_ranges")],
+    "C2 a word that enforcement does not know": [
+        (UNIT + "test_conf_values.c", "test_wrong_values"), (E2E + "cases_isolation.py", "BROKEN"),
+        (FUZZ + "fuzz_conf.c", "LLVMFuzzerTestOneInput")],
     "R13 no path while tables are written": [(E2E + "cases_load.py", "test_load_reroute")],
 }
 WITHOUT = {

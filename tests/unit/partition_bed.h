@@ -43,7 +43,6 @@ start(struct bed_sm *sm, const char *file)
 	config_free(conf);
 	assert_int_equal(bed_run(sm, BOUND), 1);
 	assert_true(bed_quiet(sm, BOUND));
-	model_count_reset(sm->bed->m);
 }
 
 static inline struct bed_sm *
@@ -52,6 +51,7 @@ live(const char *fabric, const char *file)
 	struct bed_sm *sm = live_options(fabric, &(struct model_options){ 0 });
 
 	start(sm, file);
+	model_count_reset(sm->bed->m);
 	return sm;
 }
 

@@ -205,6 +205,36 @@ test_alias(void **state)
 	sa_bed_free(&b);
 }
 
+/* A tenant's key at index 0, also said of the subnet manager's port, which keeps the default key
+ * there while it is that; a restart and another subnet manager leave all others as they are. */
+static void
+test_index0(void **state)
+{
+	static const char file[] = "partitions:\n"
+		"  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}\n"
+		"  - {name: red, pkey: 6, members:\n"
+		"      [{nodes: [H0_0_0, H0_0_1, H1_0_0], index0: true}]}\n";
+	struct bed_sm *sm = live("ft3 4", file);
+	struct bed *b = sm->bed;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(key_at(b, "H0_0_0", 0), i < 2 ? 0xffff : 0x8006);
+		assert_int_equal(key_at(b, "H1_1_1", 0), 0xffff);
+		assert_int_equal(key_at(b, "H0_0_1", 0), 0x8006);
+		assert_int_equal(key_at(b, "H0_0_1", 1), 0xffff);
+		assert_int_equal(key_at(b, "H1_0_0", 0), 0x8006);
+		bed_stop(sm);
+		model_count_reset(b->m);
+		if (i == 1)
+			sm = bed_sm(b, bed_node(b, "H1_1_1"), 1);
+		start(sm, file);
+		/* Where the first one was the key has its place now: host and switch. */
+		assert_int_equal(written(b), i == 1 ? 2 : 0);
+	}
+	bed_free(b);
+}
+
 static void
 add_row(void *arg, const char *key, const char *value)
 {
@@ -269,6 +299,7 @@ main(void)
 		cmocka_unit_test(test_silent_host),
 		cmocka_unit_test(test_renamed),
 		cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_index0),
 		cmocka_unit_test(test_names_over_restart),
 	};
 

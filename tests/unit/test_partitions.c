@@ -376,6 +376,33 @@ test_groups_and_exceptions(void **state)
 	bed_free(&b);
 }
 
+/* One P_Key may be another partition's in another subnet. */
+static void
+test_subnets(void **state)
+{
+	const char *one[] = { "0x1011", NULL }, *two[] = { "0x1021", NULL };
+	const char *here[] = { "default", NULL }, *there[] = { "storage", NULL };
+	struct bed b;
+
+	(void)state;
+	bed_new(&b);
+	member(part(&b, "a", 1), one, MEMBERSHIP_FULL, false);
+	b.parts[0].subnets = here;
+	member(part(&b, "b", 1), two, MEMBERSHIP_FULL, false);
+	b.parts[1].subnets = there;
+	assert_int_equal(build(&b, NULL), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 1), "7fff 8001");
+	expect_table(&b, host_port(&b, 2), "7fff");
+	b.parts[0].subnets = there;
+	b.parts[1].subnets = here;
+	assert_int_equal(build(&b, NULL), 0);
+	compile(&b);
+	expect_table(&b, host_port(&b, 1), "7fff");
+	expect_table(&b, host_port(&b, 2), "7fff 8001");
+	bed_free(&b);
+}
+
 /* Whoever has an excepted name is no member, also if he comes later, and does not become one by
  * another name; an administrator may say otherwise. */
 static void
@@ -663,6 +690,7 @@ main(void)
 		cmocka_unit_test(test_index_is_kept),
 		cmocka_unit_test(test_names_are_pinned),
 		cmocka_unit_test(test_groups_and_exceptions),
+		cmocka_unit_test(test_subnets),
 		cmocka_unit_test(test_excepted_names),
 		cmocka_unit_test(test_pins_are_apart),
 		cmocka_unit_test(test_pending_and_aliases),
