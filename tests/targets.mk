@@ -107,6 +107,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
 	@$(BUILD)/bench_sa "ft3 16"
 	@$(BUILD)/bench_sa "ft3 32"
+	@$(BUILD)/bench_partition "ft3 32"
 
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \

@@ -20,3 +20,7 @@ test_core_isolation_extra := -lcmocka
 unit_tests += test_core_partition_faults
 test_core_partition_faults_libs := $(core_bed_libs)
 test_core_partition_faults_extra := -lcmocka
+$(BUILD)/bench_partition: $(BUILD)/obj/tests/bench/bench_partition.o \
+		$(core_bed_libs:%=$(BUILD)/lib%.a)
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(core_bed_libs)) -lcmocka -lm
