@@ -202,6 +202,10 @@ print_routes(const struct cli *c, const json_t *data);
 void
 print_events(const struct cli *c, const json_t *data);
 
+/* print_ha.c */
+void
+print_ha(const struct cli *c, const json_t *data);
+
 /* print_partitions.c */
 void
 print_partitions(const struct cli *c, const json_t *data);

@@ -317,6 +317,13 @@ const struct cli_command cli_commands[] = {
 		.print = print_events,
 		.run = run_events,
 	}, {
+		.name = "show ha",
+		.synopsis = "",
+		.help = "subnet managers: who leads, who stands by, is it safe to fail over",
+		.more = "It is safe if another one takes over without loss when the master ends.\n",
+		.doing = "asking",
+		.print = print_ha,
+	}, {
 		.name = "show topology",
 		.synopsis = "[-o ibnetdiscover|dot|json]",
 		.help = "the fabric, for other programs to read",

@@ -48,6 +48,9 @@ struct config_subnet {
 	const char *port;		/* "auto", "mlx5_0:1", GUID */
 	uint64_t prefix;		/* GID prefix */
 	unsigned priority;		/* 0..15 */
+	bool accept_handover;		/* standby: also of a master of no lower priority */
+	const uint64_t *allowed_sm_guids;	/* managers that may lead; none: all */
+	unsigned nallowed_sm_guids;
 	uint64_t m_key;			/* 0 none */
 	uint64_t sm_key;		/* SMInfo key; 1 as OpenSM's default */
 	unsigned m_key_lease;		/* seconds, 0 = never expires */

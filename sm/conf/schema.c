@@ -358,7 +358,22 @@ const struct option schema_subnet[] = {
 		.name = "priority", .type = OPTION_NUMBER, .max = 15, .initial = "0",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(priority),
 		.help = "Among several subnet managers the one with the highest priority is "
-			"master; among equals the one with the lowest GUID.",
+			"master; among equals the one with the lowest GUID. One that comes when "
+			"another leads is handed the office if its priority is higher, not by "
+			"a lower GUID alone.",
+	}, {
+		.name = "accept_handover", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(accept_handover),
+		.help = "As standby: take the office when the master offers it though its "
+			"priority is not lower, as OpenSM does to a manager with a lower GUID. "
+			"Otherwise such an offer is refused, and told.",
+	}, {
+		.name = "allowed_sm_guids", .type = OPTION_GUIDS, .min = 1, .max = UINT64_MAX,
+		.initial = "[]", .stage = STAGE_LIVE, .offset = IN_SUBNET(allowed_sm_guids),
+		.count = IN_SUBNET(nallowed_sm_guids),
+		.help = "Port GUIDs of the subnet managers that may lead; without any, all may. "
+			"Others are shown and told of, and count for nothing: this one leads "
+			"beside them, and does what none of them asks for.",
 	}, {
 		.name = "m_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
 		.initial = "0x0", .stage = STAGE_RESTART, .offset = IN_SUBNET(m_key),
@@ -395,13 +410,14 @@ const struct option schema_subnet[] = {
 			"changed; 0 is never.",
 	}, {
 		.name = "standby_poll", .type = OPTION_DURATION, .min = MSEC_U(100),
-		.max = HOUR_U(1), .initial = "10s",
+		.max = HOUR_U(1), .initial = "400ms",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(standby_poll),
-		.help = "As standby: time between two questions to the master.",
+		.help = "As standby: time from one question to the master to the next.",
 	}, {
 		.name = "standby_retries", .type = OPTION_NUMBER, .min = 1, .max = 100,
 		.initial = "4", .stage = STAGE_LIVE, .offset = IN_SUBNET(standby_retries),
-		.help = "As standby: questions without an answer before it takes over.",
+		.help = "As standby: questions without an answer that are forgiven; at one more "
+			"in a row it takes over.",
 	}, {
 		.name = "routing.engines", .type = OPTION_WORDS, .filled = true,
 		.initial = "[auto, updn, minhop]",

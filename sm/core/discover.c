@@ -410,6 +410,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);
 		s->sweep.changed |= push_end_port_off(s, p);
+		peers_owner(s, old.sm_lid, p->info.sm_lid);
 	}
 	if (d->info.node_type == NODE_SWITCH && !n) {
 		d->wait_port0 = false;

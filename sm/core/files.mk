@@ -10,6 +10,8 @@ core_src := \
 	sm/core/forest.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
+	sm/core/ha.c \
+	sm/core/handover.c \
 	sm/core/health.c \
 	sm/core/history.c \
 	sm/core/lanes.c \

@@ -200,6 +200,12 @@ ctl_up(void *subnet)
 	return subnet_is_up(subnet);
 }
 
+static void
+ctl_ha(void *subnet, struct ha_status *h)
+{
+	subnet_ha(subnet, h);
+}
+
 static const struct plan *
 ctl_plan(void *subnet)
 {
@@ -477,8 +483,9 @@ open_subnets(struct weftd *w, struct error *e)
 		subnet_set_policy(w->subnets[i], w->conf);
 		w->ctl_subnets[i] = (struct ctl_subnet){
 			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
-			.status = ctl_status, .up = ctl_up, .plan = ctl_plan, .change = ctl_change,
-			.multicast = ctl_multicast, .health = ctl_health, .service = ctl_service,
+			.status = ctl_status, .up = ctl_up, .ha = ctl_ha, .plan = ctl_plan,
+			.change = ctl_change, .multicast = ctl_multicast, .health = ctl_health,
+			.service = ctl_service,
 			.subscription = ctl_subscription, .partition = ctl_partition,
 			.partitions = ctl_partitions,
 		};

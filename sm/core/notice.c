@@ -39,18 +39,21 @@ repress(struct subnet *s, const struct port_mad *in, const struct smp *trap)
 }
 
 /*
- * The specification has the key told to a master alone (IBA 14.4.1). OpenSM tells it to all, and
- * takes a manager that does not for nobody: it would rule beside a weftd that is master. But to
- * one that stands by and is not to lead it would hand over for a lower GUID, and a new manager
- * does not capture a live fabric: from that one the key is kept.
+ * The specification has the key told to a master alone (IBA 14.4.1). OpenSM tells it to all that
+ * say they are, and takes a manager that does not for nobody: it would rule beside a weftd that is
+ * master. But to one that stands by it would hand over for a lower GUID, and a new manager does not
+ * capture a live fabric: from a standby that is not to lead and has the lower GUID at the master's
+ * priority the key is kept.
  */
 static uint64_t
 told_key(const struct subnet *s)
 {
-	bool leads = s->role == ROLE_MASTER ||
-		(s->role == ROLE_STANDBY && s->conf->priority > s->master.priority);
+	bool captures = s->conf->priority == s->master.priority &&
+		s->port->id.guid < s->master.guid && !s->conf->accept_handover;
 
-	return leads ? s->conf->sm_key : 0;
+	if (s->role == ROLE_MASTER || s->handover.from)
+		return s->conf->sm_key;
+	return s->role == ROLE_STANDBY && !captures ? s->conf->sm_key : 0;
 }
 
 void
@@ -58,7 +61,8 @@ notice_own_sminfo(const struct subnet *s, struct sminfo *i)
 {
 	static const uint8_t states[] = {
 		[ROLE_WAITING] = SM_NOT_ACTIVE, [ROLE_DISCOVERING] = SM_DISCOVERING,
-		[ROLE_STANDBY] = SM_STANDBY, [ROLE_MASTER] = SM_MASTER,
+		[ROLE_STANDBY] = SM_STANDBY, [ROLE_NOT_ACTIVE] = SM_NOT_ACTIVE,
+		[ROLE_MASTER] = SM_MASTER,
 	};
 
 	*i = (struct sminfo){
@@ -66,23 +70,18 @@ notice_own_sminfo(const struct subnet *s, struct sminfo *i)
 		.sm_key = told_key(s),
 		.activity = (uint32_t)transact_counters(s->transact)->sent_total,
 		.priority = (uint8_t)s->conf->priority,
-		.state = states[s->role],
+		.state = s->handover.from ? SM_MASTER : states[s->role],
 	};
 }
 
-/* What we say of ourselves. Of all that Set asks one thing alone is legal in the states that we are
- * in: who leads beside us gives up its office. A master keeps its own, and a standby takes over
- * when the master is gone. */
+/* What we say of ourselves, after we have done what a Set asks, if that is legal. */
 static void
 sm_info(struct subnet *s, const struct port_mad *m, struct smp *smp)
 {
 	struct sminfo i;
 
-	if (smp->h.method == MAD_SET) {
-		sminfo_decode(&i, smp->data);
-		if (smp->h.attr_mod != SM_HANDOVER || !peers_handed_over(s, &i))
-			smp->h.status = MAD_STATUS_BAD_FIELD;
-	}
+	if (smp->h.method == MAD_SET && !handover_asked(s, m, smp))
+		smp->h.status = MAD_STATUS_BAD_FIELD;
 	notice_own_sminfo(s, &i);
 	smp->h.method = MAD_GET_RESP;
 	sminfo_encode(&i, smp->data);
@@ -116,5 +115,8 @@ notice_request(void *subnet, const struct port_mad *m)
 		trap_came(s, m->lid, smp.h.tid, &n);
 		return;
 	}
+	/* Our trap 144 arrived: it need not be repeated. */
+	if (smp.h.method == MAD_TRAP_REPRESS && smp.h.tid == s->handover.tid)
+		return;
 	s->st.mads_unsolicited++;
 }

@@ -12,6 +12,9 @@
  * Two that start together see each other or not, as it happens. Who is asked for SMInfo by somebody
  * that it has not seen looks again before it decides (peers_asked).
  *
+ * What managers ask of each other is handover.c's. Who has another SM_Key, or is not among those
+ * that may lead, is shown and told of, and counts for nothing.
+ *
  * A master that hears nothing of another manager does not know what that one does: it may take the
  * master for dead, lead beside it, and stand by again before a word of it gets through. So a master
  * that stands back says so to the other (Set(SMInfo), HANDOVER) until it is heard. And who does not
@@ -30,6 +33,7 @@
 #define SETTLE_FIRST SEC(1)		/* reading back, */
 #define SETTLE_MAX SEC(300)
 #define PEACE SEC(1800)			/* after which the intervals are short again */
+#define LOOK_BEHIND SEC(1)		/* a port that questions come through, at most so often */
 #define HANDOVERS 16			/* polls of a master that does not hear of a handover */
 
 static struct peer_sm *
@@ -68,21 +72,61 @@ peer_slot(struct subnet *s, uint64_t node_guid, unsigned port)
 	return p;
 }
 
+/* Where it is, as seen from here. */
+static const char *
+where(struct subnet *s, const struct peer_sm *p, char text[PATH_TEXT_SIZE])
+{
+	const struct device *d = topo_find(&s->topo, p->node_guid);
+	uint8_t path[SMP_MAX_HOPS + 1];
+	int hops = d ? topo_path(&s->topo, d, p->port, path) : -1;
+
+	return hops < 0 ? "unknown" : path_text(text, path, (unsigned)hops);
+}
+
+static void
+tell_stranger(struct subnet *s, const struct peer_sm *p)
+{
+	char text[200], path[PATH_TEXT_SIZE];
+
+	subnet_event(s, EVENT_ROLE, p->wrong_key ? LOG_L_ERROR : LOG_L_WARNING, p->guid, p->port,
+		     "another subnet manager %s and is ignored: %s, at path %s from here",
+		     p->wrong_key ? "has a different sm_key" : "is not among allowed_sm_guids",
+		     peers_text(s, p, text, sizeof(text)), where(s, p, path));
+}
+
 static void
 tell_peer(struct subnet *s, const struct peer_sm *before, const struct peer_sm *now)
 {
 	char text[200];
 
 	peers_text(s, now, text, sizeof(text));
-	if (now->wrong_key && !before->wrong_key)
-		subnet_event(s, EVENT_ROLE, LOG_L_ERROR, now->guid, now->port, "another subnet "
-			     "manager has a different sm_key and is ignored: %s", text);
+	if ((now->wrong_key && !before->wrong_key) || (now->unwanted && !before->unwanted))
+		tell_stranger(s, now);
 	else if (s->role == ROLE_MASTER && now->state == SM_MASTER && before->state != SM_MASTER)
 		subnet_event(s, EVENT_ROLE, LOG_L_WARNING, now->guid, now->port, "another subnet "
 			     "manager is master too: %s; if neither gives way, stop one", text);
 	else if (!before->guid || before->presence == PEER_LOST)
 		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, now->guid, now->port, "another subnet "
-			     "manager is there%s: %s", before->guid ? " again" : "", text);
+			     "manager is there%s: %s", before->heard ? " again" : "", text);
+}
+
+bool
+peers_allowed(const struct subnet *s, uint64_t guid)
+{
+	const struct config_subnet *c = s->conf;
+
+	for (unsigned n = 0; n < c->nallowed_sm_guids; n++)
+		if (c->allowed_sm_guids[n] == guid)
+			return true;
+	return !c->nallowed_sm_guids;
+}
+
+/* What it did not take may be what it takes now. */
+static bool
+is_as_before(const struct peer_sm *a, const struct peer_sm *b)
+{
+	return a->priority == b->priority && a->state == b->state &&
+	       a->presence != PEER_LOST && b->presence != PEER_LOST;
 }
 
 void
@@ -103,9 +147,16 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 		.state = i->state,
 		.activity = i->activity,
 		/* 0 says nothing: OpenSM always answers so. */
+		.told_key = i->sm_key != 0,
 		.wrong_key = i->sm_key && i->sm_key != s->conf->sm_key,
+		.heard = loop_now(s->env.loop),
 		.sweep = s->sweep.id,
 	};
+	peer->unwanted = !peers_allowed(s, peer->guid);
+	if (is_as_before(&before, peer)) {
+		peer->offers = before.offers;
+		peer->offer_at = before.offer_at;
+	}
 	tell_peer(s, &before, peer);
 	if (s->role == ROLE_MASTER && before.guid && before.presence == PEER_LOST)
 		s->rivals = true;
@@ -123,8 +174,13 @@ lose(struct subnet *s, struct peer_sm *p)
 void
 peers_lost(struct subnet *s, const struct device *d, unsigned port)
 {
+	const struct live_port *at = &d->ports[port <= d->info.num_ports ? port : 0];
 	struct peer_sm *p = peer_find(s, d->guid, port);
 
+	/* One that has never answered may lead, too. */
+	if (!p && (p = peer_slot(s, d->guid, port)))
+		*p = (struct peer_sm){ .guid = at->guid, .node_guid = d->guid,
+				       .port = (uint8_t)port, .lid = at->info.lid };
 	if (p)
 		lose(s, p);
 }
@@ -164,17 +220,30 @@ peers_swept(struct subnet *s)
 			lose(s, &s->peers[i]);
 }
 
+/* Somebody else leads, or led, of whom nobody has heard: what else it wrote is not known. */
+void
+peers_owner(struct subnet *s, uint16_t before, uint16_t now)
+{
+	uint16_t ours = s->topo.own ? s->topo.own->ports[s->topo.own_port].info.lid : 0;
+
+	if (s->role != ROLE_MASTER || s->first_master_sweep || !now || now == ours ||
+	    before != ours)
+		return;
+	log_limited(&s->limit_device, LOG_L_NOTICE, "another subnet manager, with LID %u, has "
+		    "written to devices: all that it may have written is read back", now);
+	s->rivals = true;
+}
+
 const char *
 peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size)
 {
-	static const char *const states[] = {"not active", "discovering", "standby", "master"};
 	const struct device *d = topo_find(&s->topo, p->node_guid);
 	char name[DEVICE_TEXT_SIZE], guid[GUID_TEXT_SIZE];
 
 	snprintf(buf, size, "%s port %u, GUID %s, LID %u, priority %u, %s",
 		 d ? device_text(name, d, s->env.names) : "a device that is gone", p->port,
 		 guid_text(guid, p->guid), p->lid, p->priority,
-		 p->state <= SM_MASTER ? states[p->state] : "in an unknown state");
+		 sm_state_text(p->state));
 	return buf;
 }
 
@@ -187,14 +256,17 @@ goes_before(const struct subnet *s, const struct peer_sm *p)
 	return p->guid < s->port->id.guid;
 }
 
-/* Who is at the other end of a directed route: back over the ports that it came in by. Whoever
- * sends or forwards lives: the next look at it is not put off. */
+/* Who is at the other end of a directed route: back over the ports that it came in by; NULL: we do
+ * not know. `last` is the last that we do. Whoever sends or forwards lives: the next look at it is
+ * not put off. */
 static struct device *
-asker_by_path(const struct subnet *s, const uint8_t *return_path, unsigned hops)
+asker_by_path(const struct subnet *s, const uint8_t *return_path, unsigned hops,
+	      struct device **last)
 {
-	struct device *d = s->topo.own;
+	struct device *d = *last = s->topo.own;
 
 	for (unsigned i = hops; i && d; i--) {
+		*last = d;
 		d = return_path[i] <= d->info.num_ports ? d->ports[return_path[i]].peer : NULL;
 		if (d && d->silent)
 			d->retry_after = 0;
@@ -211,10 +283,33 @@ is_peer(const struct subnet *s, const struct device *d)
 	return false;
 }
 
+/* When it was looked at, it had not found out yet what it is. */
+static bool
+is_undecided(const struct subnet *s, const struct device *d)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (s->peers[i].node_guid == d->guid && s->peers[i].state == SM_DISCOVERING)
+			return true;
+	return false;
+}
+
+/* A question came through a port of this device that nobody is known behind: somebody else may have
+ * cleared the mark of the change, who leads no more. */
+static void
+look_behind(struct subnet *s, const struct device *d)
+{
+	monotime now = loop_now(s->env.loop);
+
+	if (now < s->look_behind_at)
+		return;
+	s->look_behind_at = now + LOOK_BEHIND;
+	subnet_want_device(s, d->guid);
+}
+
 void
 peers_asked(struct subnet *s, const struct smp *smp)
 {
-	struct device *d;
+	struct device *d, *last;
 
 	if (smp->h.mgmt_class != MAD_CLASS_SUBN_DIRECT)
 		return;
@@ -223,35 +318,23 @@ peers_asked(struct subnet *s, const struct smp *smp)
 		s->stranger_hops = smp->hop_count;
 		return;
 	}
-	d = asker_by_path(s, smp->return_path, smp->hop_count);
-	if (d && d != s->topo.own && !is_peer(s, d))
+	d = asker_by_path(s, smp->return_path, smp->hop_count, &last);
+	if (d && d != s->topo.own && (!is_peer(s, d) || is_undecided(s, d)))
 		subnet_want_device(s, d->guid);
+	else if (!d && last)
+		look_behind(s, last);
 }
 
 bool
 peers_overlooked(struct subnet *s)
 {
-	const struct device *d = asker_by_path(s, s->stranger, s->stranger_hops);
+	struct device *last;
+	const struct device *d = asker_by_path(s, s->stranger, s->stranger_hops, &last);
 	bool overlooked = s->stranger_hops && !s->looked_again && (!d || !is_peer(s, d));
 
 	s->stranger_hops = 0;
 	s->looked_again = overlooked;
 	return overlooked;
-}
-
-bool
-peers_handed_over(struct subnet *s, const struct sminfo *i)
-{
-	char guid[GUID_TEXT_SIZE];
-
-	if (s->role != ROLE_MASTER || i->state != SM_MASTER || i->guid == s->port->id.guid ||
-	    (s->conf->sm_key && i->sm_key != s->conf->sm_key))
-		return false;
-	log_limited(&s->limit_device, LOG_L_NOTICE, "the subnet manager with GUID %s led too and "
-		    "stands back: what it wrote is read back", guid_text(guid, i->guid));
-	s->rivals = true;
-	subnet_want_sweep(s, SWEEP_LIGHT);
-	return true;
 }
 
 void
@@ -264,20 +347,21 @@ peers_hand_over(struct subnet *s)
 bool
 peers_elect(struct subnet *s)
 {
+	bool leads = s->role == ROLE_MASTER || s->handover.from;
 	const struct peer_sm *first = NULL;
 
 	for (unsigned i = 0; i < s->npeers; i++) {
 		const struct peer_sm *p = &s->peers[i];
 
-		if (p->presence == PEER_LOST || p->wrong_key || p->state == SM_NOT_ACTIVE ||
-		    p->guid == s->port->id.guid)
+		if (p->presence == PEER_LOST || p->wrong_key || p->unwanted ||
+		    p->state == SM_NOT_ACTIVE || p->guid == s->port->id.guid)
 			continue;
-		if (p->state == SM_MASTER && s->role != ROLE_MASTER) {
+		if (p->state == SM_MASTER && !leads) {
 			first = p;
 			break;
 		}
 		/* A master stands back for a better one that is there now, and for nobody else. */
-		if (s->role == ROLE_MASTER && (p->state != SM_MASTER || p->sweep != s->sweep.id))
+		if (leads && (p->state != SM_MASTER || p->sweep != s->sweep.id))
 			continue;
 		if (!goes_before(s, p))
 			continue;
@@ -355,12 +439,64 @@ peers_poll(struct subnet *s)
 {
 	struct device *d = topo_find(&s->topo, s->master.node_guid);
 
+	s->polled = loop_now(s->env.loop);
+	handover_announce(s);
 	if (!d) {
+		takeover_begins(s, TAKEOVER_LOST, s->master.guid);
 		subnet_want_sweep(s, SWEEP_HEAVY);
 		return;
 	}
 	bits_set(&d->sminfo, s->master.port);
 	transact_ready(s->transact, &d->agent.target);
+}
+
+bool
+peers_offer(struct subnet *s)
+{
+	struct peer_sm *heir = handover_heir(s);
+	struct device *d = heir ? topo_find(&s->topo, heir->node_guid) : NULL;
+
+	if (!d || d->silent || heir->port > d->info.num_ports)
+		return false;
+	s->handover.to = heir->guid;
+	s->handover.given = false;
+	subnet_set_stage(s, SUBNET_POLL);
+	bits_set(&d->sminfo, heir->port);
+	transact_ready(s->transact, &d->agent.target);
+	return true;
+}
+
+void
+peers_question(const struct subnet *s, uint8_t data[SMP_DATA_SIZE])
+{
+	struct sminfo i;
+
+	if (s->role != ROLE_MASTER)
+		return;
+	notice_own_sminfo(s, &i);
+	i.sm_key = 0;
+	sminfo_encode(&i, data);
+}
+
+void
+peers_configured(struct subnet *s)
+{
+	s->handover.announce_at = 0;
+	s->handover.announced = 0;
+	for (unsigned i = 0; i < s->npeers; i++)
+		s->peers[i].offer_at = 0;
+	if (s->port && s->port->up)
+		subnet_want_sweep(s, SWEEP_LIGHT);
+}
+
+/* A poll has as many tries as fit between two. */
+static uint8_t
+tries_left_out(const struct subnet *s)
+{
+	unsigned fit = s->conf->timeout ? (unsigned)(s->conf->standby_poll / s->conf->timeout) : 1;
+
+	fit = fit ? fit : 1;
+	return (uint8_t)(s->conf->retries + 1 > fit ? s->conf->retries + 1 - fit : 0);
 }
 
 /* What the question becomes: we say what we were. */
@@ -388,8 +524,13 @@ peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 	r->method = MAD_GET;
 	r->attr_id = ATTR_SM_INFO;
 	r->cookie = (uint64_t)n;
-	if (s->handovers && !s->handover_put_off && s->role == ROLE_STANDBY &&
-	    d->guid == s->master.node_guid && n == s->master.port)
+	peers_question(s, r->data);
+	if (s->role == ROLE_STANDBY)
+		r->retries_less = tries_left_out(s);
+	if (s->role == ROLE_MASTER)
+		hand_over(s, r);
+	else if (s->handovers && !s->handover_put_off && s->role == ROLE_STANDBY &&
+		 d->guid == s->master.node_guid && n == s->master.port)
 		hand_over(s, r);
 	if (!subnet_address(s, d, (unsigned)n, r))
 		return false;
@@ -404,6 +545,7 @@ poll_failed(struct subnet *s, bool answered)
 
 	if (++s->poll_failures <= s->conf->standby_retries)
 		return;
+	takeover_begins(s, answered ? TAKEOVER_RESIGNED : TAKEOVER_LOST, s->master.guid);
 	subnet_event(s, EVENT_ROLE, LOG_L_WARNING, s->master.guid, s->master.port,
 		     "the master %s %u polls in a row: %s",
 		     answered ? "says that it does not lead in" : "does not answer",
@@ -420,6 +562,13 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (a->kind != AGENT_DEVICE)
 		return;
 	d->inflight--;
+	if (res->method == MAD_SET && s->role == ROLE_MASTER) {
+		struct peer_sm *p = peer_find(s, d->guid, (unsigned)res->cookie);
+
+		if (p && p->guid == s->handover.to)
+			handover_answered(s, p, res);
+		return;
+	}
 	if (res->method == MAD_SET) {
 		s->handovers = res->error ? s->handovers - 1 : 0;
 		s->handover_put_off = true;
@@ -432,17 +581,20 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	}
 	sminfo_decode(&i, res->data);
 	peers_saw(s, d, (unsigned)res->cookie, &i);
-	if (d->guid != s->master.node_guid)
+	if (d->guid != s->master.node_guid || s->role != ROLE_STANDBY || s->handover.from)
 		return;
 	s->master.state = i.state;
 	s->master.priority = i.priority;
 	s->master.activity = i.activity;
 	/* Whoever does not lead has the same patience as one that does not answer: it may be about
 	 * to, or it may stand by as we do, and then nobody leads. */
-	if (i.state == SM_MASTER)
+	if (i.state == SM_MASTER) {
 		s->poll_failures = 0;
-	else if (i.state == SM_STANDBY && !goes_before(s, &s->master))
+		s->master.heard = loop_now(s->env.loop);
+	} else if (i.state == SM_STANDBY && !goes_before(s, &s->master)) {
+		takeover_begins(s, TAKEOVER_RESIGNED, s->master.guid);
 		subnet_want_sweep(s, SWEEP_HEAVY);	/* it waits for us */
-	else
+	} else {
 		poll_failed(s, true);
+	}
 }

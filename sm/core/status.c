@@ -329,6 +329,27 @@ warn_partitions(const struct subnet *s, struct subnet_status *st)
 		     "partitions` names them", r->pending, r->pending == 1 ? "" : "s");
 }
 
+/* Those that lead beside us, or count for nothing. */
+static void
+warn_managers(struct subnet *s, struct subnet_status *st)
+{
+	char text[200];
+
+	for (unsigned i = 0; i < s->npeers; i++) {
+		const struct peer_sm *p = &s->peers[i];
+
+		if (p->presence == PEER_LOST)
+			continue;
+		if (s->role == ROLE_MASTER && p->state == SM_MASTER)
+			warn(st, "another subnet manager claims to be master too: %s",
+			     peers_text(s, p, text, sizeof(text)));
+		if (p->wrong_key || p->unwanted)
+			warn(st, "another subnet manager %s and is ignored: %s", p->wrong_key ?
+			     "has a different sm_key" : "is not among allowed_sm_guids",
+			     peers_text(s, p, text, sizeof(text)));
+	}
+}
+
 static void
 warn_all(struct subnet *s, struct subnet_status *st)
 {
@@ -361,11 +382,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_health(s, st);
 	warn_silent(s, st);
 	warn_stubborn(s, st);
-	for (unsigned i = 0; i < s->npeers && s->role == ROLE_MASTER; i++) {
-		if (s->peers[i].state == SM_MASTER && s->peers[i].presence != PEER_LOST)
-			warn(st, "another subnet manager claims to be master too: %s",
-			     peers_text(s, &s->peers[i], text, sizeof(text)));
-	}
+	warn_managers(s, st);
 }
 
 /* Something has changed, or may have, that is not yet programmed. A look round that was asked for,
@@ -408,8 +425,8 @@ state_name(const struct subnet *s)
 	case SUBNET_PORTS:
 		break;
 	}
-	if (s->role == ROLE_STANDBY)
-		return "standby";
+	if (s->role == ROLE_STANDBY || s->role == ROLE_NOT_ACTIVE)
+		return subnet_role_name(s);
 	if (s->role == ROLE_WAITING)
 		return "waiting for port";
 	return s->up && !s->push_incomplete ? "up" : "degraded";
@@ -503,7 +520,6 @@ subnet_is_up(const struct subnet *s)
 void
 subnet_status(struct subnet *s, struct subnet_status *st)
 {
-	static const char *const roles[] = {"waiting", "discovering", "standby", "master"};
 	const struct plan *p = s->plan;
 
 	*st = s->st;
@@ -513,7 +529,7 @@ subnet_status(struct subnet *s, struct subnet_status *st)
 		st->port_guid = s->port->id.guid;
 	}
 	st->priority = (uint8_t)s->conf->priority;
-	st->role = roles[s->role];
+	st->role = subnet_role_name(s);
 	st->role_since = s->role_since;
 	if (s->role != ROLE_STANDBY)
 		st->master[0] = '\0';
@@ -558,6 +574,7 @@ subnet_outcome(const struct subnet *s, struct error *why)
 		return s->port_tried ? -1 : 0;
 	if (s->push_incomplete && s->failures < OUTCOME_TRIES)
 		return 0;
-	return s->role == ROLE_STANDBY || s->role == ROLE_WAITING || s->unrouted ||
+	return s->role == ROLE_STANDBY || s->role == ROLE_NOT_ACTIVE ||
+	       s->role == ROLE_WAITING || s->unrouted ||
 	       s->push_incomplete ? -1 : 0;
 }

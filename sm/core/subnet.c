@@ -26,6 +26,7 @@
 
 #define SETTLE MSEC(2)			/* events of one instant become one sweep */
 #define PORT_DOWN_POLL SEC(1)
+#define POLL_MIN MSEC(1)
 #define RETRY_FIRST MSEC(500)
 #define RETRY_MAX SEC(60)
 #define LOOKS_PUT_OFF 3		/* partial sweeps before a light one that is due */
@@ -80,15 +81,31 @@ subnet_set_stage(struct subnet *s, enum subnet_stage stage)
 	subnet_changed(s);
 }
 
+const char *
+subnet_role_name(const struct subnet *s)
+{
+	static const char *const names[] = {
+		[ROLE_WAITING] = "waiting", [ROLE_DISCOVERING] = "discovering",
+		[ROLE_STANDBY] = "standby", [ROLE_NOT_ACTIVE] = "not active",
+		[ROLE_MASTER] = "master",
+	};
+
+	return names[s->role];
+}
+
 static void
 set_role(struct subnet *s, enum subnet_role role, const char *why)
 {
-	static const char *const names[] = {"waiting", "discovering", "standby", "master"};
 	struct error e;
 	bool announce = role != ROLE_WAITING;
 
+	s->handover.from = s->handover.to = 0;
 	if (s->role == role)
 		return;
+	if (role == ROLE_MASTER)
+		takeover_leads(s);
+	/* Whoever led meanwhile has written what we knew. */
+	s->want_tables |= s->role == ROLE_STANDBY;
 	s->role = role;
 	s->role_since = loop_wall(s->env.loop);
 	if (role == ROLE_MASTER) {
@@ -99,7 +116,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	}
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
 		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",
-		     names[role], why[0] ? ": " : "", why);
+		     subnet_role_name(s), why[0] ? ": " : "", why);
 	if (announce != s->issm && s->port && s->port->up) {
 		if (port_set_issm(s->port, announce, &e))
 			subnet_event(s, EVENT_PORT, LOG_L_WARNING, s->port->id.guid, 0,
@@ -183,6 +200,15 @@ retry_due(const struct subnet *s)
 	return s->push_incomplete && loop_now(s->env.loop) >= s->retry_at;
 }
 
+/* From one question to the master to the next, however long its answer took. */
+static monotime
+poll_delay(const struct subnet *s)
+{
+	monotime left = s->polled + s->conf->standby_poll - loop_now(s->env.loop);
+
+	return left < POLL_MIN ? POLL_MIN : left;
+}
+
 /* Nothing runs: wait for the next timer, or go on at once with what was asked for meanwhile. */
 void
 subnet_go_on(struct subnet *s)
@@ -196,7 +222,9 @@ subnet_go_on(struct subnet *s)
 	if (s->want_refresh && s->plan)
 		refresh_all(s);
 	if (s->role == ROLE_STANDBY)
-		loop_timer_set(s->timer, s->conf->standby_poll);
+		loop_timer_set(s->timer, poll_delay(s));
+	else if (s->role == ROLE_NOT_ACTIVE)
+		loop_timer_cancel(s->timer);
 	else if (s->conf->sweep_interval > 0 && !timed)
 		loop_timer_set(s->timer, s->conf->sweep_interval);
 	if (s->wanted != SWEEP_NONE || s->want_route)
@@ -223,7 +251,7 @@ begin(void *subnet)
 	struct subnet *s = subnet;
 	enum sweep_kind kind = s->wanted;
 
-	if (s->stage != SUBNET_IDLE || !s->port || !s->port->up)
+	if (s->stage != SUBNET_IDLE || !s->port || !s->port->up || s->role == ROLE_NOT_ACTIVE)
 		return;
 	loop_timer_cancel(s->soon);
 	loop_timer_cancel(s->retry);
@@ -260,7 +288,7 @@ on_timer(void *subnet)
 {
 	struct subnet *s = subnet;
 
-	if (s->stage != SUBNET_IDLE)
+	if (s->stage != SUBNET_IDLE || s->role == ROLE_NOT_ACTIVE)
 		return;
 	if (s->role == ROLE_STANDBY) {
 		subnet_set_stage(s, SUBNET_POLL);
@@ -277,14 +305,39 @@ on_timer(void *subnet)
 /*
  * Ends of stages.
  */
+static void
+stand_by(struct subnet *s);
+static void
+lead(struct subnet *s);
+
+/* Our office was offered to another. */
+static void
+offer_done(struct subnet *s)
+{
+	for (unsigned i = 0; i < s->npeers; i++)
+		if (s->handover.given && s->peers[i].guid == s->handover.to) {
+			s->master = s->peers[i];
+			stand_by(s);
+			return;
+		}
+	s->handover.to = 0;
+	lead(s);
+}
+
 void
 subnet_poll_done(struct subnet *s)
 {
+	if (s->role == ROLE_MASTER) {
+		offer_done(s);
+		return;
+	}
 	subnet_set_stage(s, SUBNET_IDLE);
+	if (s->role == ROLE_NOT_ACTIVE)
+		return;
 	if (s->wanted != SWEEP_NONE)
 		loop_timer_set(s->soon, SETTLE);
 	else
-		loop_timer_set(s->timer, s->conf->standby_poll);
+		loop_timer_set(s->timer, poll_delay(s));
 }
 
 static void
@@ -352,7 +405,11 @@ stand_by(struct subnet *s)
 	peers_text(s, &s->master, text, sizeof(text));
 	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
 	subnet_not_up(s, "another subnet manager is in charge: %s", text);
+	s->handover.from = s->handover.to = 0;
 	s->poll_failures = 0;
+	s->polled = loop_now(s->env.loop);
+	if (news)
+		s->handover.announce_at = s->handover.announced = 0;
 	s->want_route = false;		/* whoever leads does it, and so shall we when we do */
 	office_leave(s);
 	if (s->role == ROLE_MASTER)
@@ -362,7 +419,23 @@ stand_by(struct subnet *s)
 	if (news)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	subnet_command_failed(s, ERR_REFUSED, s->why_not);
+	handover_announce(s);
 	subnet_rest(s);
+}
+
+void
+subnet_retire(struct subnet *s, const char *by)
+{
+	subnet_not_up(s, "this subnet manager was disabled by the master with GUID %s: a restart "
+		      "ends that", by);
+	set_role(s, ROLE_NOT_ACTIVE, s->why_not);
+}
+
+void
+subnet_reconsider(struct subnet *s, enum subnet_role role, const char *why)
+{
+	set_role(s, role, why);
+	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 
 void
@@ -420,11 +493,23 @@ subnet_sweep_done(struct subnet *s)
 		subnet_rest(s);
 		return;
 	}
+	if (s->role == ROLE_NOT_ACTIVE) {
+		subnet_rest(s);
+		return;
+	}
 	if (!peers_elect(s)) {
 		stand_by(s);
 		return;
 	}
 	set_role(s, ROLE_MASTER, "");
+	if (!peers_offer(s))
+		lead(s);
+}
+
+/* We are master, and know what there is. */
+static void
+lead(struct subnet *s)
+{
 	peers_settled(s);
 	if (s->want_tables && s->sweep.kind == SWEEP_HEAVY) {
 		push_doubt_tables(s);
@@ -675,6 +760,20 @@ same_engines(const struct config_subnet *a, const struct config_subnet *b)
 	return !a->routing.engines[i] && !b->routing.engines[i];
 }
 
+/* What decides who leads. */
+static bool
+same_ranks(const struct config_subnet *a, const struct config_subnet *b)
+{
+	if (a->priority != b->priority || a->sm_key != b->sm_key ||
+	    a->accept_handover != b->accept_handover ||
+	    a->nallowed_sm_guids != b->nallowed_sm_guids)
+		return false;
+	for (unsigned i = 0; i < a->nallowed_sm_guids; i++)
+		if (a->allowed_sm_guids[i] != b->allowed_sm_guids[i])
+			return false;
+	return true;
+}
+
 void
 subnet_set_tables(struct subnet *s, struct lfts *tables)
 {
@@ -686,9 +785,13 @@ void
 subnet_configure(struct subnet *s, const struct config_subnet *conf, const struct name_map *names,
 		 enum config_stage stage)
 {
-	if (!same_engines(s->conf, conf))
+	const struct config_subnet *before = s->conf;
+
+	if (!same_engines(before, conf))
 		s->engine_override[0] = '\0';
 	s->conf = conf;
+	if (!same_ranks(before, conf))
+		peers_configured(s);
 	s->env.names = names;
 	if (stage <= STAGE_PUSH)
 		push_forget_stubborn(s);

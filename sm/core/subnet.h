@@ -80,6 +80,9 @@ void
 subnet_status(struct subnet *s, struct subnet_status *st);
 bool
 subnet_is_up(const struct subnet *s);
+/* This subnet manager and the others. */
+void
+subnet_ha(struct subnet *s, struct ha_status *h);
 /* The published plan with a reference for the caller, or NULL. */
 const struct plan *
 subnet_plan(struct subnet *s);

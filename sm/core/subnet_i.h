@@ -8,6 +8,7 @@
 #include "sm/core/health.h"
 #include "sm/core/multicast.h"
 #include "sm/core/partition_i.h"
+#include "sm/core/peers_i.h"
 #include "sm/core/subnet.h"
 #include "sm/core/remarks.h"
 #include "sm/core/topo.h"
@@ -29,7 +30,8 @@ enum subnet_stage {
 	SUBNET_SWEEP,		/* discovering: sweep.c asks */
 	SUBNET_ROUTE,		/* a worker computes */
 	SUBNET_PUSH,		/* push.c programs */
-	SUBNET_POLL,		/* standby: asking the master whether it lives */
+	SUBNET_POLL,		/* standby: asking the master whether it lives; master: offering
+				 * our office */
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
 	SUBNET_PORTS,		/* disable.c disables or enables ports */
@@ -40,6 +42,7 @@ enum subnet_role {
 	ROLE_WAITING,
 	ROLE_DISCOVERING,
 	ROLE_STANDBY,
+	ROLE_NOT_ACTIVE,	/* the master has asked for that: handover.c */
 	ROLE_MASTER,
 };
 
@@ -211,30 +214,6 @@ struct refresh {
 	struct snapshot_states *states;	/* of ports, in slices; NULL */
 };
 
-/* Another subnet manager. */
-#define PEERS_MAX 32
-enum peer_presence {
-	PEER_HERE,		/* it answered when it was asked last */
-	PEER_AWAITED,		/* the present sweep has not come to it yet */
-	PEER_LOST,		/* it did not answer: it counts for nothing, but what it does is
-				 * not known, and when it is back it may have led meanwhile */
-};
-
-struct peer_sm {
-	uint64_t guid;		/* its port GUID */
-	uint64_t node_guid;	/* of the device it sits on */
-	uint8_t port;		/* port number there */
-	uint16_t lid;		/* LID of that port */
-	uint8_t priority;
-	uint8_t state;		/* enum sm_state */
-	uint32_t activity;
-	bool wrong_key;		/* its SM_Key is not ours: ignored, and shown */
-	uint32_t sweep;		/* sweep that found it */
-	enum peer_presence presence;
-	unsigned failures;	/* PEER_LOST: how often it did not answer since */
-	monotime ask_at;	/* PEER_LOST: light sweeps do not ask it before */
-};
-
 /* The proof from nothing that follows that of a repair; see proof.c. */
 struct proof_job;
 struct proof {
@@ -360,9 +339,14 @@ struct subnet {
 	unsigned handovers;		/* and is to be told, at most so many times more, that we
 					 * led beside it */
 	bool handover_put_off;		/* but first is asked whether it lives */
-	unsigned poll_failures;
+	unsigned poll_failures;	/* in a row */
+	monotime polled;	/* when the last question to the master went out */
+	struct handover handover;
+	struct takeover takeover;
 	uint8_t stranger[SMP_MAX_HOPS + 1];	/* return path of a question while discovering */
 	uint8_t stranger_hops;		/* its length, 0: nobody asked */
+	monotime look_behind_at;	/* a port that questions come through is not looked at
+					 * before */
 	bool looked_again;		/* discovery was repeated for a stranger's sake */
 
 	struct watchdog watchdog;	/* of the stage that runs */
@@ -445,6 +429,15 @@ void
 subnet_push_done(struct subnet *s);
 void
 subnet_poll_done(struct subnet *s);
+/* "waiting", "discovering", "standby", "not active", "master". */
+const char *
+subnet_role_name(const struct subnet *s);
+/* The master, `by`, wants us to be not active. */
+void
+subnet_retire(struct subnet *s, const char *by);
+/* Be that, ROLE_DISCOVERING or ROLE_STANDBY, and look who is there and decide anew. */
+void
+subnet_reconsider(struct subnet *s, enum subnet_role role, const char *why);
 
 /* dispatch.c */
 /* Our port is there for the first time: make the transaction engine. */
@@ -683,50 +676,6 @@ void
 push_forget_stubborn(struct subnet *s);
 const char *
 push_field_name(unsigned bit);
-
-/* peers.c */
-void
-peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct sminfo *i);
-void
-peers_init(struct subnet *s);
-void
-peers_free(struct subnet *s);
-/* A sweep begins that asks those found on its way (`all`), or (light) those that are known. */
-void
-peers_start(struct subnet *s, bool all);
-/* It has ended: who was not found is lost. */
-void
-peers_swept(struct subnet *s);
-/* It says IsSM, but no subnet manager answers there. */
-void
-peers_lost(struct subnet *s, const struct device *d, unsigned port);
-/* Somebody asks us for SMInfo: perhaps a subnet manager that we do not know. */
-void
-peers_asked(struct subnet *s, const struct smp *smp);
-/* Another master gave up its office to us (SMInfo with modifier HANDOVER). False: it may not. */
-bool
-peers_handed_over(struct subnet *s, const struct sminfo *i);
-/* We led, and stand back for `master`: it is to be told. */
-void
-peers_hand_over(struct subnet *s);
-/* After discovery, before the decision: one that asked was not seen. True only once in a row. */
-bool
-peers_overlooked(struct subnet *s);
-/* After discovery: decide who is master. True: we are. */
-bool
-peers_elect(struct subnet *s);
-/* We lead, and a sweep has ended. Where another master was and is no more, or may have been while
- * nobody heard of it, all that it may have written is to be read back. */
-void
-peers_settled(struct subnet *s);
-void
-peers_poll(struct subnet *s);
-bool
-peers_next(struct subnet *s, struct agent *a, struct transact_request *r);
-void
-peers_done(struct subnet *s, struct agent *a, const struct transact_result *res);
-const char *
-peers_text(struct subnet *s, const struct peer_sm *p, char *buf, size_t size);
 
 /* notice.c */
 void

@@ -96,8 +96,8 @@ sweep_tick(void *subnet)
 bool
 sweep_device_wants(const struct device *d)
 {
-	return d->want_switch_info || d->want_clear || d->want_desc || !bits_empty(&d->read) ||
-	       !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
+	return d->want_switch_info || d->want_clear || d->want_desc || d->want_owner ||
+	       !bits_empty(&d->read) || !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
 }
 
 void
@@ -114,7 +114,7 @@ sweep_device_ready(struct subnet *s, struct device *d)
 static void
 device_forget_wants(struct device *d)
 {
-	d->want_switch_info = d->want_clear = d->want_desc = false;
+	d->want_switch_info = d->want_clear = d->want_desc = d->want_owner = false;
 	d->wait_switch_info = d->wait_port0 = false;
 	memset(&d->read, 0, sizeof(d->read));
 	memset(&d->pkeys, 0, sizeof(d->pkeys));
@@ -308,7 +308,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	if (d->suspect)
 		return false;
 	if (s->sweep.curtailed && is_just_looked_at(d)) {
-		d->want_switch_info = d->wait_switch_info = false;
+		d->want_switch_info = d->wait_switch_info = d->want_owner = false;
 		return false;
 	}
 	/* No way leads there now: what is wanted stays wanted, till the rest has been asked. */
@@ -329,8 +329,9 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 		switchinfo_encode(&sw, r->data);
 		return ask(s, d, 0, r, MAD_SET, ATTR_SWITCH_INFO, 0);
 	}
-	if (is_switch && bits_has(&d->read, 0)) {
+	if (is_switch && (bits_has(&d->read, 0) || d->want_owner)) {
 		bits_clear(&d->read, 0);
+		d->want_owner = false;
 		d->ports[0].asked_sweep = s->sweep.id;
 		return ask(s, d, 0, r, MAD_GET, ATTR_PORT_INFO, 0);
 	}
@@ -353,6 +354,7 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	}
 	if ((n = bits_pop(&d->sminfo)) >= 0) {
 		r->cookie = (uint64_t)n;
+		peers_question(s, r->data);
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_SM_INFO, 0);
 	}
 	if ((n = bits_pop(&d->pkeys)) >= 0) {
@@ -526,6 +528,8 @@ start_device(struct subnet *s, struct device *d)
 		want_changed(s, d);
 	} else if (is_switch && s->sweep.kind == SWEEP_LIGHT) {
 		d->want_switch_info = d->wait_switch_info = true;
+		/* Another manager may have cleared the mark of what it changed. */
+		d->want_owner = s->npeers > 0;
 		sweep_device_ready(s, d);
 	}
 	if (s->sweep.kind == SWEEP_LIGHT)

@@ -149,6 +149,7 @@ struct device {
 	bool want_switch_info;
 	bool want_clear;		/* PortStateChange must be cleared before ports are read */
 	bool want_desc;
+	bool want_owner;		/* who leads, as its port 0 has it */
 	bool wait_switch_info;		/* ports are read only after this answer */
 	bool wait_port0;		/* and this one: it tells of extended speeds */
 	bool dirty;			/* read its ports even if nothing says that they changed */

@@ -287,6 +287,8 @@ subnet_push_done(struct subnet *s)
 	s->first_master_sweep = false;
 	office_remember(s);
 	push_verdict(s);
+	if (s->up)
+		takeover_up(s);
 	push_pkeys_written(s);
 	push_arbitration_written(s);
 	admin_settled(s);

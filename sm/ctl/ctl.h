@@ -23,6 +23,8 @@ struct ctl_subnet {
 	const char *name;
 	void *subnet;			/* handed to the functions below */
 	void (*status)(void *subnet, struct subnet_status *st);
+	/* This subnet manager and the others. */
+	void (*ha)(void *subnet, struct ha_status *h);
 	/* Its `up` at little cost: for the rest each device is looked at. */
 	bool (*up)(void *subnet);
 	/* The published plan, or NULL before the first one; the caller gets a reference. */

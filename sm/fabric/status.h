@@ -55,7 +55,8 @@ struct subnet_status {
 	bool current;			/* they are what is there now, as far as is known */
 	bool override;			/* engine_requested comes from `weft reroute --engine` */
 	char configured[100];		/* engines of the configuration: "updn, minhop" */
-	const char *role;		/* "waiting", "discovering", "standby", "master" */
+	const char *role;		/* "waiting", "discovering", "standby",
+					 * "not active", "master" */
 	const char *state;		/* "waiting for port", "discovering", "routing",
 					 * "programming", "up", "standby", "degraded" */
 	bool up;			/* answering devices are programmed, links ACTIVE */
@@ -114,6 +115,61 @@ struct subnet_status {
 	unsigned nwarnings;
 	unsigned more_warnings;		/* that did not fit */
 	char warnings[STATUS_MAX_WARNINGS][320];
+};
+
+/* How a manager came to lead. */
+enum takeover_why {
+	TAKEOVER_NONE,		/* it never did */
+	TAKEOVER_FIRST,		/* nobody led when it came */
+	TAKEOVER_LOST,		/* the master did not answer any more */
+	TAKEOVER_RESIGNED,	/* it answered that it does not lead */
+	TAKEOVER_HANDED,	/* it handed over */
+};
+
+/* Subnet managers of a subnet, for `weft show ha`. */
+#define HA_MAX_MANAGERS 32
+#define HA_MAX_REASONS 8
+
+/* Another subnet manager. */
+struct ha_manager {
+	uint64_t guid;		/* its port GUID */
+	uint64_t node_guid;	/* of the device it sits on */
+	char node[100];		/* the device's name */
+	uint8_t port;		/* port number there */
+	uint16_t lid;
+	uint8_t priority;
+	const char *state;	/* "not active", "discovering", "standby", "master",
+				 * "unknown": it has never answered */
+	const char *key;	/* its SM_Key: "right", "wrong", "not shown" */
+	bool allowed;		/* by allowed_sm_guids */
+	bool leads;		/* it is the master that this one stands by for */
+	bool lost;		/* it did not answer when it was asked last */
+	uint32_t activity;	/* ActCount */
+	int64_t heard;		/* wall microseconds of its last answer; 0: there was none */
+};
+
+struct ha_status {
+	char name[32];		/* of the subnet */
+	const char *role;	/* as in struct subnet_status */
+	int64_t role_since;	/* wall microseconds */
+	uint8_t priority;	/* this manager's */
+	uint64_t guid;		/* its port GUID */
+	uint16_t lid;
+	char master[200];	/* standby: who leads, for people; "" */
+	struct {
+		enum takeover_why why;	/* TAKEOVER_NONE: it never led */
+		uint64_t guid;		/* of who led before, 0: nobody known */
+		int64_t wall;		/* when it became master */
+		double lead_ms;		/* from when the one before was heard last, or handed over,
+					 * until this one led */
+		double up_ms;		/* until all was programmed; 0: not yet */
+	} takeover;			/* the last one */
+	unsigned nmanagers;
+	struct ha_manager managers[HA_MAX_MANAGERS];	/* that were seen in this run */
+	/* Why the office cannot pass to another without loss, each a sentence. Each part of the
+	 * daemon that knows of one adds it: ha_reason(). None: it is safe to fail over. */
+	unsigned nreasons;
+	char reasons[HA_MAX_REASONS][240];
 };
 
 /* A multicast group, for `weft show multicast`. */

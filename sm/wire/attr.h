@@ -179,7 +179,14 @@ enum sm_state {
 	SM_MASTER = 3,
 };
 
-#define SM_HANDOVER 1u		/* attribute modifier of a Set(SMInfo) */
+/* Attribute modifiers of a Set(SMInfo): what is asked of the other manager. */
+enum sm_modifier {
+	SM_HANDOVER = 1,	/* lead in my place */
+	SM_ACKNOWLEDGE = 2,	/* I do */
+	SM_DISABLE = 3,		/* be not active */
+	SM_STAND_BY = 4,	/* stand by again */
+	SM_DISCOVER = 5,	/* look who is there */
+};
 
 struct sminfo {
 	uint64_t guid;		/* PortGUID where the SM lives */
@@ -233,6 +240,11 @@ notice_subject_port(const struct notice *n);
 #define NOTICE_144_SM_PRIORITY 0x0008
 uint16_t
 notice_144_flags(const struct notice *n);
+/* Trap 144 of a node: what its port, with this LID, is capable of, or (`flags`, as above) something
+ * else has changed. */
+void
+notice_make_144(struct notice *n, uint8_t node_type, uint16_t lid, uint32_t cap_mask,
+		uint16_t flags);
 
 /* Traps 256 to 259: who tried what with a wrong key. */
 struct notice_key {

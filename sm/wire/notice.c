@@ -19,6 +19,8 @@
  * They answer 0 for all other traps and for the vendor's own notices, whose numbers mean nothing.
  */
 
+#define INFORMATIONAL 4		/* a notice's type */
+
 void
 notice_decode(struct notice *a, const uint8_t data[SMP_DATA_SIZE])
 {
@@ -90,6 +92,23 @@ notice_144_flags(const struct notice *n)
 	if (!n->generic || n->trap != TRAP_CAPABILITY || !(n->details[5] & 1))
 		return 0;
 	return detail(n, 10);
+}
+
+void
+notice_make_144(struct notice *n, uint8_t node_type, uint16_t lid, uint32_t cap_mask,
+		uint16_t flags)
+{
+	*n = (struct notice){
+		.generic = true, .type = INFORMATIONAL, .producer = node_type,
+		.trap = TRAP_CAPABILITY, .issuer_lid = lid,
+	};
+	n->details[2] = (uint8_t)(lid >> 8);
+	n->details[3] = (uint8_t)lid;
+	n->details[5] = flags != 0;
+	for (unsigned i = 0; i < 4; i++)
+		n->details[6 + i] = (uint8_t)(cap_mask >> (24 - 8 * i));
+	n->details[10] = (uint8_t)(flags >> 8);
+	n->details[11] = (uint8_t)flags;
 }
 
 /* `size` bytes at byte `at`, the first the highest. */

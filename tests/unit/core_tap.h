@@ -152,7 +152,10 @@ struct script_sm {
 	struct model_client *client;	/* its port */
 	struct sminfo info;		/* what it answers */
 	bool mute;			/* nothing */
-	unsigned asked;			/* Get(SMInfo) that came */
+	unsigned asked;			/* Get(SMInfo), and Set, that came */
+	unsigned set[SM_DISCOVER + 1];	/* Set(SMInfo) by modifier */
+	uint16_t refuses;		/* the status that Sets are answered with */
+	bool obeys;			/* a HANDOVER that is not refused makes it master */
 	struct sminfo got;		/* answer to its own question */
 	unsigned answers;		/* of these */
 	uint16_t answer_status;		/* MAD status of the last */
@@ -176,6 +179,12 @@ script_receive(void *arg, const struct model_mad *in)
 	sm->asked++;
 	if (sm->mute)
 		return;
+	if (smp.h.method == MAD_SET) {
+		sm->set[smp.h.attr_mod <= SM_DISCOVER ? smp.h.attr_mod : 0]++;
+		smp.h.status = sm->refuses;
+		if (sm->obeys && !sm->refuses && smp.h.attr_mod == SM_HANDOVER)
+			sm->info.state = SM_MASTER;
+	}
 	smp.h.method = MAD_GET_RESP;
 	smp.direction = smp.h.mgmt_class == MAD_CLASS_SUBN_DIRECT;
 	sminfo_encode(&sm->info, smp.data);

@@ -90,6 +90,27 @@ fake_status(void *subnet, struct subnet_status *st)
 	strcpy(st->warnings[0], "gpu-4/1 keeps \x1b[31mSubnetTimeOut 0");
 }
 
+static inline void
+fake_ha(void *subnet, struct ha_status *ha)
+{
+	(void)subnet;
+	*ha = (struct ha_status){
+		.role = "standby", .role_since = 1764450791123456, .priority = 3, .guid = 0x9009,
+		.lid = 4, .master = "gpu-9 \x1b[31m", .nreasons = 1, .nmanagers = 2,
+		.takeover = { .why = TAKEOVER_LOST, .guid = 0x9010, .wall = 1764450791123456,
+			      .lead_ms = 2700, .up_ms = 2750 },
+		.managers = {
+			{ .guid = 0x9010, .node_guid = 0x9000, .node = "gpu-9", .port = 1,
+			  .lid = 9, .priority = 5, .state = "master", .key = "right",
+			  .allowed = true, .leads = true, .activity = 77,
+			  .heard = 1764450791123456 },
+			{ .guid = 0x9020, .port = 2, .state = "standby", .key = "wrong",
+			  .allowed = true, .heard = 1764450791123456 },
+		},
+	};
+	strcpy(ha->reasons[0], "there is no standby");
+}
+
 static inline bool
 fake_multicast(void *subnet, unsigned from, struct multicast_row *row)
 {
@@ -367,7 +388,7 @@ setup(void **state)
 	h.events = event_ring_new(64, 1);
 	h.plan = small_plan();
 	h.subnets[0] = (struct ctl_subnet){ .name = "one", .status = fake_status,
-					    .up = fake_up, .plan = fake_plan,
+					    .up = fake_up, .ha = fake_ha, .plan = fake_plan,
 					    .change = fake_change, .multicast = fake_multicast,
 					    .service = fake_service,
 					    .subscription = fake_subscription,

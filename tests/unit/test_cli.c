@@ -96,6 +96,15 @@ test_cli(void **state)
 	weft_says("help route", 0, "usage: weft route FILE", "");
 	weft_says("show multicast", 0, "0xc000  ff12401bffff000000000000ffffffff        3 "
 		  "        5      no  0xffff  0x00000b1b  2048  10.0", "");
+	weft_says("show ha", 0, "subnet one: standby since 2025-11-29T21:13:11.123Z\n"
+		  "  this one    GUID 0x0000000000009009, LID 4, priority 3\n"
+		  "  in charge   gpu-9 ?[31m\n"
+		  "  took over   2025-11-29T21:13:11.123Z: the master was lost "
+		  "(0x0000000000009010); master after 2.70 s, all programmed after 2.75 s\n"
+		  "  safe to fail over: no, because\n    there is no standby\n\n", "");
+	weft_says("show ha", 0, "gpu-9/1               0x0000000000009010    9         5  master   "
+		  "right         77  2025-11-29T21:13:11.123Z  leads\n", "");
+	weft_says("show ha", 0, "wrong SM_Key, ignored\n", "");
 	weft_says("show partitions", 0, "blue       0x0007  command   -      both            2  "
 		  "      1            0", "");
 	weft_says("show partitions", 0, "blue: nobody has 0x0000000000abcdef", "");

@@ -292,6 +292,8 @@ static const char full[] =
 	"    port: \"mlx5_0:01\"\n"
 	"    prefix: 0xFEC0000000000001\n"
 	"    priority: 14\n"
+	"    accept_handover: yes\n"
+	"    allowed_sm_guids: [0x77, 0xfffffffffffffffe]\n"
 	"    m_key: 0x0123456789abcdef\n"
 	"    sm_key: 18446744073709551614\n"
 	"    m_key_lease: 65534\n"
@@ -331,6 +333,9 @@ check_full_subnet(const struct config_subnet *s)
 	assert_string_equal(s->port, "mlx5_0:1");
 	assert_true(s->prefix == 0xfec0000000000001);
 	assert_int_equal(s->priority, 14);
+	assert_true(s->accept_handover);
+	assert_int_equal(s->nallowed_sm_guids, 2);
+	assert_true(s->allowed_sm_guids[0] == 0x77 && s->allowed_sm_guids[1] == UINT64_MAX - 1);
 	assert_true(s->m_key == 0x0123456789abcdef);
 	assert_true(s->sm_key == UINT64_MAX - 1);
 	assert_int_equal(s->m_key_lease, 65534);
@@ -428,7 +433,8 @@ test_print_golden(void **state)
 		"journal\n"
 		"events:\n  keep: 10000\n  days: 0\n"
 		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
-		"    prefix: 0xfe80000000000000\n    priority: 0\n    m_key: 0x0\n";
+		"    prefix: 0xfe80000000000000\n    priority: 0\n    accept_handover: false\n"
+		"    allowed_sm_guids: []\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"
 		"      fallback: warn\n      roots: []\n      classes:\n"
 		"        storage: []\n        other: []\n      lanes: 4\n      file: null\n"

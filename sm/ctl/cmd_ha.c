@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sm/ctl/command.h"
+
+/*
+ * show ha: this subnet manager, the others, and whether one may be stopped without loss.
+ */
+
+static void
+put_wall(struct json *j, const char *key, int64_t wall)
+{
+	char text[CLOCK_TEXT_SIZE];
+
+	jw_str(j, key, wall ? clock_text(text, wall) : NULL);
+}
+
+static void
+put_manager(struct json *j, const struct ha_manager *m)
+{
+	jw_object(j, NULL);
+	jw_str(j, "node", m->node);
+	jw_guid(j, "node_guid", m->node_guid);
+	jw_uint(j, "port", m->port);
+	jw_guid(j, "guid", m->guid);
+	jw_uint(j, "lid", m->lid);
+	jw_uint(j, "priority", m->priority);
+	jw_str(j, "state", m->state);
+	jw_bool(j, "leads", m->leads);
+	jw_str(j, "sm_key", m->key);
+	jw_bool(j, "allowed", m->allowed);
+	jw_bool(j, "lost", m->lost);
+	jw_uint(j, "activity", m->activity);
+	put_wall(j, "last_heard", m->heard);
+	jw_end(j);
+}
+
+static void
+put_takeover(struct json *j, const struct ha_status *h)
+{
+	static const char *const why[] = {
+		[TAKEOVER_NONE] = "none", [TAKEOVER_FIRST] = "nobody led",
+		[TAKEOVER_LOST] = "the master was lost",
+		[TAKEOVER_RESIGNED] = "the master did not lead any more",
+		[TAKEOVER_HANDED] = "the master handed over",
+	};
+
+	if (h->takeover.why == TAKEOVER_NONE) {
+		jw_null(j, "last_takeover");
+		return;
+	}
+	jw_object(j, "last_takeover");
+	put_wall(j, "at", h->takeover.wall);
+	jw_str(j, "why", why[h->takeover.why]);
+	if (h->takeover.guid)
+		jw_guid(j, "from_guid", h->takeover.guid);
+	else
+		jw_null(j, "from_guid");
+	jw_real(j, "lead_ms", h->takeover.lead_ms);
+	if (h->takeover.up_ms > 0)
+		jw_real(j, "programmed_ms", h->takeover.up_ms);
+	else
+		jw_null(j, "programmed_ms");
+	jw_end(j);
+}
+
+static void
+put_subnet(struct json *j, const struct ctl_subnet *s)
+{
+	struct ha_status h = { 0 };
+
+	s->ha(s->subnet, &h);
+	jw_object(j, NULL);
+	jw_str(j, "name", s->name);
+	jw_str(j, "role", h.role);
+	put_wall(j, "role_since", h.role_since);
+	jw_uint(j, "priority", h.priority);
+	jw_guid(j, "guid", h.guid);
+	jw_uint(j, "lid", h.lid);
+	jw_str(j, "master", h.master[0] ? h.master : NULL);
+	put_takeover(j, &h);
+	jw_array(j, "managers");
+	for (unsigned i = 0; i < h.nmanagers; i++)
+		put_manager(j, &h.managers[i]);
+	jw_end(j);
+	jw_bool(j, "safe", h.nreasons == 0);
+	jw_array(j, "reasons");
+	for (unsigned i = 0; i < h.nreasons; i++)
+		jw_str(j, NULL, h.reasons[i]);
+	jw_end(j);
+	jw_end(j);
+}
+
+static void
+show_ha(struct ctl_req *r)
+{
+	struct json *j = req_begin(r);
+
+	jw_array(j, "subnets");
+	for (unsigned i = 0; i < r->host->nsubnets; i++)
+		if (!r->subnet || r->subnet == &r->host->subnets[i])
+			put_subnet(j, &r->host->subnets[i]);
+	req_end(r);
+}
+
+const struct ctl_command ctl_cmd_ha[] = {
+	{ .name = "show ha", .scope = SCOPE_ALL, .run = show_ha },
+	{ 0 },
+};
