@@ -10,10 +10,12 @@
  * Three times follow the array, in nanoseconds of the monotonic clock: when the last Set(PortInfo)
  * before the first forwarding block went out, which ends the giving of LIDs; when the first
  * Set(SwitchInfo) or forwarding block after it did, by when routing is done; and when the last
- * block of a multicast table did.
+ * block of a multicast table did. Then how many were sent in all, and a number that the test may
+ * write: instead of sending its MAD of that number the program dies by SIGKILL.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,6 +47,8 @@ struct madcount {
 	_Atomic uint64_t addressed;	/* when LIDs were all given; 0: not yet */
 	_Atomic uint64_t routed;	/* when forwarding was first told of; 0: not yet */
 	_Atomic uint64_t multicast;	/* when multicast was last told of; 0: not yet */
+	_Atomic uint64_t total;		/* sent in all */
+	_Atomic uint64_t last;		/* which of them is never sent; 0: none */
 };
 
 static struct madcount *file;		/* mapped; NULL: nothing is counted */
@@ -101,6 +105,8 @@ count(const uint8_t *mad)
 	unsigned attribute = (unsigned)mad[MAD_ATTRIBUTE] << 8 | mad[MAD_ATTRIBUTE + 1];
 	unsigned method = mad[MAD_METHOD];
 
+	if (++file->total == file->last)
+		kill(getpid(), SIGKILL);
 	if (attribute >= ATTRIBUTES)
 		attribute = ATTRIBUTES - 1;
 	if (method >= METHODS)

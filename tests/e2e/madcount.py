@@ -18,7 +18,7 @@ class Counter:
     def __init__(self, folder, name="madcount"):
         self.path = os.path.join(folder, name)
         with open(self.path, "wb") as f:
-            f.write(bytes((ROWS * 4 + 3) * CELL.size))
+            f.write(bytes((ROWS * 4 + 5) * CELL.size))
 
     def table(self):
         """{(method, attribute): sent}"""
@@ -44,6 +44,19 @@ class Counter:
         with open(self.path, "rb") as f:
             f.seek((ROWS * 4 + 2) * CELL.size)
             return CELL.unpack(f.read(CELL.size))[0] / 1e9
+
+    def sent(self):
+        """How many MADs in all; answers are among them."""
+        with open(self.path, "rb") as f:
+            f.seek((ROWS * 4 + 3) * CELL.size)
+            return CELL.unpack(f.read(CELL.size))[0]
+
+    def die_after(self, number):
+        """The program dies by SIGKILL in place of sending so many MADs more."""
+        last = self.sent() + number
+        with open(self.path, "r+b") as f:
+            f.seek((ROWS * 4 + 4) * CELL.size)
+            f.write(CELL.pack(last))
 
     def total(self):
         return sum(self.table().values())

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Several subnet managers, as real processes: weftd and packaged OpenSM take over from each other
+in both directions, by handover and by death; and two weftds of which the master is killed at any
+point of a sweep. Who judges is neither: what the hosts' ports hold and the tables that lead from
+host to host, read by other programs, and the simulator's own look at its devices."""
+import os
+import random
+import re
+import signal
+import time
+
+import proof
+from bed_diags import Tools, served
+from cases_attached import polling
+from cases_change import proved
+from lab import Failure, need, wait_for
+from madcount import Counter
+from manager import MADCOUNT, OpenSM, Weftd
+
+TAKEOVER = 5            # seconds that a standby has, from the death of the master to all programmed
+STAGES = 10             # points of a sweep in `make check`; `make soak` has POINTS of them
+POINTS = int(os.environ.get("POINTS", STAGES))
+
+
+def bound():
+    """As long as a takeover may take, and more on a machine that has no time for it."""
+    return TAKEOVER * max(1, os.getloadavg()[0] / os.cpu_count() / 2)
+
+
+def role(m):
+    return m.status()["role"]
+
+
+def leads(m):
+    st = m.status()
+    return st["role"] == "master" and st["up"]
+
+
+def lids(lab):
+    seen = proof.discover(lab)
+    return seen.ports, seen.switches
+
+
+def sm_lids(lab):
+    """What the ports of all hosts, but those that are cut off, take for the manager's LID."""
+    found = set()
+    for host in lab.net.hosts():
+        out = Tools(lab, host)("smpquery -D portinfo 0", seconds=30)
+        found.add(int(re.search(r"SMLid:\.*(\d+)", out).group(1)))
+    return found
+
+
+def judged(lab, seat):
+    """Outsiders find every link active and every pair reached, and every host knows who leads."""
+    wait_for("proof from outside", lambda: proved(lab), 60)
+    need(sm_lids(lab) == {Tools(lab, seat).lid()}, "hosts take others for the manager: %s, not %d"
+         % (sm_lids(lab), Tools(lab, seat).lid()))
+
+
+def started_standby(m, **kw):
+    if os.path.exists(m.socket):
+        os.unlink(m.socket)                     # of one that was killed
+    m.start(**kw)
+    wait_for("the socket", lambda: os.path.exists(m.socket))
+    wait_for("weftd to stand by", lambda: role(m) == "standby", 20)
+    return m
+
+
+def takes_over(m, since, what):
+    wait_for("weftd to lead", lambda: leads(m), 30, 0.02)
+    seconds = time.monotonic() - since
+    print("%s: weftd led, and all was programmed, after %.2f s" % (what, seconds))
+    need(seconds < bound(), "%s: that took %.2f s" % (what, seconds))
+    return m.json("show", "ha")["subnets"][0]
+
+
+def test_ha_after_opensm():
+    """OpenSM leads and is killed: weftd, standby with its defaults, leads within 5 s, LIDs kept.
+    weftd is killed and OpenSM leads; weftd comes back as standby, and takes over once more."""
+    with served("ft3-4") as lab:
+        osm = OpenSM(lab, seat="H1_0_0", priority=3)
+        osm.start("-F", polling(lab))
+        osm.wait_up()
+        before = lids(lab)
+        m = started_standby(Weftd(lab))
+        for what in ("OpenSM killed", "OpenSM killed again"):
+            ha = m.json("show", "ha")["subnets"][0]
+            need(ha["role"] == "standby" and ha["managers"][0]["leads"], "show ha: %s" % ha)
+            since = time.monotonic()
+            osm.process.stop(signal.SIGKILL)
+            ha = takes_over(m, since, what)
+            need(ha["last_takeover"]["why"] == "the master was lost", "show ha: %s" % ha)
+            need(lids(lab) == before, "LIDs have moved")
+            judged(lab, m.seat)
+            osm.start("-F", polling(lab))
+            osm.process.wait_text("Entering STANDBY", 30)
+            m.process.stop(signal.SIGKILL)
+            osm.process.wait_text("Entering MASTER", 30)
+            osm.wait_up()
+            need(lids(lab) == before, "LIDs have moved")
+            judged(lab, osm.seat)
+            m = started_standby(m)
+        m.stop()
+
+
+def test_ha_above_opensm():
+    """weftd of higher priority comes while OpenSM leads, and is handed the subnet; lowered by a
+    reload it gives it back. Nothing moves."""
+    with served("ft3-4") as lab:
+        osm = OpenSM(lab, seat="H1_0_0", priority=3)
+        osm.start("-F", polling(lab))
+        osm.wait_up()
+        before = lids(lab)
+        m = Weftd(lab, extra="    priority: 7\n")
+        since = time.monotonic()
+        m.start()
+        wait_for("the socket", lambda: os.path.exists(m.socket))
+        ha = takes_over(m, since, "OpenSM hands over")
+        need(ha["last_takeover"]["why"] == "the master handed over", "show ha: %s" % ha)
+        osm.process.wait_text("Entering STANDBY", 10)
+        need(lids(lab) == before, "LIDs have moved")
+        judged(lab, m.seat)
+        wait_for("show ha to see the standby", lambda: [
+            x["state"] for x in m.json("show", "ha")["subnets"][0]["managers"]] == ["standby"])
+        m.write(extra="    priority: 1\n")
+        m.weft("reload")
+        wait_for("weftd to stand by", lambda: role(m) == "standby", 20)
+        osm.process.wait_text("Entering MASTER", 10)
+        wait_for("OpenSM to be up", lambda: osm.process.text().count(osm.up) == 2)
+        need(lids(lab) == before, "LIDs have moved")
+        judged(lab, osm.seat)
+        m.stop()
+
+
+def test_ha_below_opensm():
+    """OpenSM of higher priority comes while weftd leads: it is handed the subnet. At equal priority
+    and with the lower GUID it stands by. It is stopped, and weftd leads again."""
+    with served("ft3-4") as lab:
+        m = Weftd(lab, seat="H1_0_0")
+        m.start()
+        m.wait_up()
+        before = lids(lab)
+        osm = OpenSM(lab, seat="H0_0_0", priority=9)
+        since = time.monotonic()
+        osm.start("-F", polling(lab))
+        wait_for("weftd to stand by", lambda: role(m) == "standby", 20, 0.02)
+        print("OpenSM was handed the subnet %.2f s after its start" % (time.monotonic() - since))
+        osm.process.wait_text("Entering MASTER", 10)
+        osm.wait_up()
+        need(lids(lab) == before, "LIDs have moved")
+        judged(lab, osm.seat)
+        since = time.monotonic()
+        osm.process.stop(signal.SIGKILL)
+        takes_over(m, since, "OpenSM killed")
+        need(lids(lab) == before, "LIDs have moved")
+        judged(lab, m.seat)
+        osm = OpenSM(lab, seat="H0_0_0", tag="2", priority=0)
+        osm.start("-F", polling(lab))
+        osm.process.wait_text("Entering (STANDBY|MASTER)", 20)
+        need("Entering MASTER" not in osm.process.text(), "OpenSM leads by its lower GUID")
+        need(leads(m), "weftd leads no more")
+        osm.stop()
+        m.stop()
+
+
+# ---- Two weftds ----
+
+class Pair:
+    """Two weftds of which one leads; each under a counter that can end it at a given MAD."""
+
+    def __init__(self, lab, extra):
+        hosts = lab.net.hosts()
+        self.lab = lab
+        self.m = [Weftd(lab, seat=hosts[i * 4], tag=str(i), extra=extra) for i in (0, 1)]
+        self.counters = [None, None]
+        self.leads = 0
+
+    def start(self, i):
+        self.counters[i] = Counter(self.lab.dir, "madcount%d" % i)
+        self.m[i].start(extra_preload=MADCOUNT, WEFT_MADCOUNT=self.counters[i].path)
+
+    def both(self):
+        self.start(0)
+        self.m[0].wait_up()
+        self.start(1)
+        wait_for("the other to stand by", lambda: self.is_standby(1), 20)
+        return self
+
+    def is_standby(self, i):
+        return os.path.exists(self.m[i].socket) and role(self.m[i]) == "standby"
+
+    @property
+    def master(self):
+        return self.m[self.leads]
+
+    def die(self, after, cause):
+        """The master dies with its MAD of that number from now on, of a sweep that `cause` leads
+        to; the other takes over. When it died."""
+        dead, self.leads = self.leads, 1 - self.leads
+        self.counters[dead].die_after(after)
+        cause()
+        try:
+            wait_for("the master to die", lambda: not self.m[dead].process.alive(), 5, 0.005)
+        except Failure:                         # the sweep was shorter than that
+            self.m[dead].process.stop(signal.SIGKILL)
+        return time.monotonic()
+
+    def revive(self):
+        dead = 1 - self.leads
+        os.unlink(self.m[dead].socket)
+        self.start(dead)
+        wait_for("it to stand by again", lambda: self.is_standby(dead), 20)
+
+    def stop(self):
+        for m in self.m:
+            m.stop()
+
+
+def points(number, most):
+    """So many numbers of MADs, spread over 1 to `most`, the same in each run."""
+    rnd = random.Random(1)
+    return [1 + int((i + rnd.random()) * most / number) for i in range(number)]
+
+
+def all_right(lab):
+    """The simulator finds nothing wrong: ports active, tables that lead from all to all."""
+    out = lab.sim.ctl("wrong")
+    return re.search(r"(?m)^nothing", out) or print("not yet: " + out[:200])
+
+
+def test_ha_killed():
+    """weftd is killed in the midst of a sweep in which every switch was reset, at so many MADs from
+    its start; the other leads within 5 s and completes it; it is killed in its turn."""
+    with served("ft3-4") as lab:
+        pair = Pair(lab, "").both()
+
+        def reset():
+            lab.sim.ctl("reboot", "/^[LAC][0-9]/")
+        before, counter = lids(lab), pair.counters[0]
+        sent = counter.sent()
+        reset()
+        wait_for("all to be programmed again", lambda: counter.sent() > sent + 100 and
+                 leads(pair.master) and all_right(lab), 30, 0.1)
+        most = counter.sent() - sent
+        worst = 0
+        for after in points(POINTS, most):
+            since = pair.die(after, reset)
+            wait_for("the other to lead", lambda: leads(pair.master), 20, 0.02)
+            wait_for("all to be right", lambda: all_right(lab), 20, 0.05)
+            seconds = time.monotonic() - since
+            worst = max(worst, seconds)
+            need(seconds < bound(), "killed at MAD %d: %.2f s" % (after, seconds))
+            need(sm_lids(lab) == {Tools(lab, pair.master.seat).lid()}, "hosts know another")
+            pair.revive()
+        need(lids(lab) == before, "LIDs have moved")
+        need(proved(lab), "not proved at last")
+        print("%d times killed within %d MADs: led and all right after %.2f s at most" %
+              (POINTS, most, worst))
+        pair.stop()
