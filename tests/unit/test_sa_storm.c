@@ -681,7 +681,8 @@ no_handover(struct bed_sm *sm, struct port_mad *m)
 }
 
 /* The same, but who stays gets no answer all the time: the other was lost as a standby and is a
- * standby when it answers again. It has told of its rule, or that was lost too. */
+ * standby when it answers again. It has told of its rule, or that was lost too: either way devices
+ * are as they should be when it has stood back. */
 static void
 master_unheard(bool tells)
 {
@@ -701,7 +702,9 @@ master_unheard(bool tells)
 	other->in = NULL;
 	bed_wait(sm->bed, SEC(30));
 	assert_int_equal(other->s->role, ROLE_STANDBY);
-	assert_int_equal(bed_good(sm), tells);
+	/* What it wrote is seen at devices, if nobody hears of it. */
+	if (!bed_good(sm))
+		fail_msg("%s", sm->why);
 	sm->in = NULL;
 	if (!bed_becomes_good(sm, SEC(120)))
 		fail_msg("%s", sm->why);
