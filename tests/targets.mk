@@ -26,7 +26,8 @@ help:
 	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along;' \
 	'                    all that osmtest has, from two hosts; the subnet administrator of' \
-	'                    8,192 hosts under load' \
+	'                    8,192 hosts under load; a pair of which the master is killed at 60' \
+	'                    points of a sweep' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
 	'make unit           unit tests only; make check K=word runs the tests whose names have it' \
@@ -115,6 +116,7 @@ soak: deps
 		$(BUILD)/test_losses $(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
+	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed
 	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
