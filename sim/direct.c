@@ -7,12 +7,13 @@
 #include "sim/kernel/kernel.h"
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
+#include "sm/wire/congestion.h"
 
 /*
  * A port of a simulated device as a transport: agents of a simulated kernel, the same that
  * sm/port/umad.c registers with a real one.
  *
- * A struct direct has a kernel of its own with three agents on one port. It watches the port, and
+ * A struct direct has a kernel of its own with four agents on one port. It watches the port, and
  * tells of its link's state from a timer, so never inside a call. A callback may close the port:
  * nothing is touched after one.
  */
@@ -26,6 +27,7 @@ enum {
 	AGENT_SMP_LID,
 	AGENT_SMP_DIRECT,
 	AGENT_SA,
+	AGENT_CONGESTION,
 	AGENTS,
 };
 
@@ -60,6 +62,8 @@ agent_of(const struct direct *d, uint8_t mgmt_class)
 		return d->agents[AGENT_SMP_DIRECT];
 	case MAD_CLASS_SUBN_ADM:
 		return d->agents[AGENT_SA];
+	case MAD_CLASS_CONGESTION:
+		return d->agents[AGENT_CONGESTION];
 	default:
 		return NULL;
 	}
@@ -198,6 +202,8 @@ register_agents(struct direct *d)
 		[AGENT_SA] = { .qp = 1, .mgmt_class = MAD_CLASS_SUBN_ADM, .rmpp_version = 1,
 			       .class_version = SA_CLASS_VERSION,
 			       .methods = { SA_METHODS } },
+		[AGENT_CONGESTION] = { .qp = 1, .mgmt_class = MAD_CLASS_CONGESTION,
+				       .class_version = CC_CLASS_VERSION },
 	};
 	struct kernel_events ev = { on_receive, d };
 

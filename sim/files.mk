@@ -28,6 +28,7 @@ sim_src := \
 	sim/kernel/rmpp.c \
 	sim/model/ar.c \
 	sim/model/ar_options.c \
+	sim/model/cca.c \
 	sim/model/counters.c \
 	sim/model/device.c \
 	sim/model/flight.c \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "sim/control/words.h"
 #include "sm/base/mem.h"
+#include "sm/wire/congestion.h"
 #include "sm/wire/cursor.h"
 
 /*
@@ -136,6 +137,8 @@ class_name(uint8_t mgmt_class)
 		return "SubnAdm";
 	case MAD_CLASS_PERF:
 		return "Perf";
+	case MAD_CLASS_CONGESTION:
+		return "Cong";
 	default:
 		return NULL;
 	}
@@ -168,7 +171,8 @@ put_line(struct capture *c, const struct model_passage *p)
 	mad_header_decode(&h, p->mad, MAD_SIZE);
 	class = class_name(h.mgmt_class);
 	method = mad_method_name(h.method);
-	attribute = smp || h.attr_id <= ATTR_NOTICE ? mad_attr_name(h.attr_id) : NULL;
+	attribute = h.mgmt_class == MAD_CLASS_CONGESTION ? cc_attr_name(h.attr_id) :
+		smp || h.attr_id <= ATTR_NOTICE ? mad_attr_name(h.attr_id) : NULL;
 	seconds_text(now, loop_now(model_loop(c->m)) - c->start);
 	buf_printf(&b, "%s %s/%u %s %s/%u ", now, nodes[p->from].name, p->from_port,
 		   p->lost ? "lost at" : ">", nodes[p->to].name, p->to_port);

@@ -8,6 +8,7 @@
 #include "sim/control/names.h"
 #include "sim/control/words.h"
 #include "sm/base/mem.h"
+#include "sm/wire/congestion.h"
 
 /*
  * Command lines: found in the tables, counted, run. A line that did something is in the event log
@@ -170,6 +171,19 @@ same_letters(const char *a, const char *b)
 	}
 }
 
+/* The first attribute of the congestion control class that a name is for; those below share theirs
+ * with subnet management. */
+#define CC_FIRST MODEL_CC(CC_INFO)
+
+static const char *
+attr_name(uint16_t attr)
+{
+	if (attr == MODEL_CC(CC_CLASS_PORT_INFO))
+		return "CongestionClassPortInfo";
+	return attr >= CC_FIRST && attr <= MODEL_CC(CC_TIMESTAMP) ?
+		cc_attr_name((uint16_t)(attr - MODEL_CC(0))) : mad_attr_name(attr);
+}
+
 int
 arg_attr(const struct call *c, unsigned i, uint16_t *attr)
 {
@@ -182,8 +196,8 @@ arg_attr(const struct call *c, unsigned i, uint16_t *attr)
 		*attr = (uint16_t)number;
 		return 0;
 	}
-	for (uint16_t a = 1; a <= ATTR_SM_INFO; a++) {
-		if (!(name = mad_attr_name(a)))
+	for (uint16_t a = 1; a <= MODEL_CC(CC_TIMESTAMP); a++) {
+		if (!(name = attr_name(a)))
 			continue;
 		if (same_letters(name, c->args[i])) {
 			*attr = a;
@@ -207,7 +221,7 @@ arg_attr(const struct call *c, unsigned i, uint16_t *attr)
 const char *
 attr_text(char buf[8], uint16_t attr)
 {
-	const char *name = mad_attr_name(attr);
+	const char *name = attr_name(attr);
 
 	if (name)
 		return name;

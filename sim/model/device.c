@@ -96,6 +96,7 @@ device_caps(const struct model_options *o, const struct model_caps *asked, struc
 	caps->switch_pkeys = entries(a->switch_pkeys, 64);
 	caps->guids = at_most(entries(a->guids, 8), 255);
 	caps->port0_guids = at_most(entries(a->port0_guids, 8), 255);
+	caps->cc_table = o->like_ibsim ? 0 : at_most(entries(a->cc_table, 2), 255);
 	caps->vlarb = at_most(entries(a->vlarb, 8), 64);
 	caps->mtu = a->mtu ? a->mtu : o->mtu_cap ? o->mtu_cap : 5;
 	caps->port0_mtu = a->port0_mtu ? a->port0_mtu : caps->mtu;
@@ -262,6 +263,7 @@ device_tables_free(struct sim_node *n)
 		mem_free(p->pkeys);
 		mem_free(p->guids);
 		mem_free(p->vlarb);
+		cca_free(n, p);
 		p->pkeys = NULL;
 		p->guids = NULL;
 		p->vlarb = NULL;

@@ -452,15 +452,36 @@ takes_key(struct model *m, struct flight *f)
 	return true;
 }
 
-/* GMPs that a device answers itself, whoever is attached: performance management. */
+/* A request of congestion control: counted, and answered but for faults. */
+static bool
+answer_congestion(struct model *m, struct flight *f)
+{
+	struct sim_node *n = &m->nodes[f->node];
+	struct mad_header h;
+
+	if (mad_header_decode(&h, f->mad.mad, MAD_SIZE) < 0)
+		return false;
+	if (h.attr_id < CC_ATTRS) {
+		m->cc_counts[h.attr_id][model_method(h.method)]++;
+		n->cc_counts[h.attr_id][model_method(h.method)]++;
+	}
+	return !is_mute(n, (uint16_t)MODEL_CC(h.attr_id)) &&
+		cca_answer(m, f->node, f->port, f->mad.mad);
+}
+
+/* GMPs that a device answers itself, whoever is attached: performance management, and congestion
+ * control if it knows that. */
 static bool
 answer_gmp(struct model *m, struct flight *f)
 {
 	struct sim_node *n = &m->nodes[f->node];
+	bool congestion = f->mad.mad[1] == MAD_CLASS_CONGESTION && cca_is_there(n);
 
-	if (f->mad.mad[1] != MAD_CLASS_PERF || f->mad.mad[3] & MAD_RESPONSE || is_multicast(f))
+	if ((f->mad.mad[1] != MAD_CLASS_PERF && !congestion) || f->mad.mad[3] & MAD_RESPONSE ||
+	    is_multicast(f))
 		return false;
-	if (n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->mad.mad))
+	if (congestion ? answer_congestion(m, f) :
+	    n->silence == MODEL_ANSWERS && pma_answer(m, f->node, f->mad.mad))
 		turn_round(m, f, n->delay);
 	else
 		lose(m, f);

@@ -515,18 +515,26 @@ model_method(uint8_t method)
 uint64_t
 model_count(const struct model *m, uint32_t node, uint8_t method, uint16_t attr_id)
 {
+	unsigned how = model_method(method), cc = attr_id - MODEL_CC(0);
+
+	if (cc < CC_ATTRS)
+		return node == MODEL_ALL ? m->cc_counts[cc][how] :
+			m->nodes[node].cc_counts[cc][how];
 	if (attr_id >= ATTRS)
 		return 0;
-	return node == MODEL_ALL ? m->counts[attr_id][model_method(method)] :
-		m->nodes[node].counts[attr_id][model_method(method)];
+	return node == MODEL_ALL ? m->counts[attr_id][how] :
+		m->nodes[node].counts[attr_id][how];
 }
 
 void
 model_count_reset(struct model *m)
 {
 	memset(m->counts, 0, sizeof(m->counts));
-	for (uint32_t i = 0; i < m->net->nnodes; i++)
+	memset(m->cc_counts, 0, sizeof(m->cc_counts));
+	for (uint32_t i = 0; i < m->net->nnodes; i++) {
 		memset(m->nodes[i].counts, 0, sizeof(m->nodes[i].counts));
+		memset(m->nodes[i].cc_counts, 0, sizeof(m->nodes[i].cc_counts));
+	}
 	m->sent = m->lost = 0;
 }
 

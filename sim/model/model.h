@@ -34,6 +34,9 @@ struct model_caps {
 	uint16_t guids;		/* GUIDs of a CA port, at most 255; 8 */
 	uint16_t port0_guids;	/* of a switch's port 0; 8 */
 	uint16_t vlarb;		/* entries of each VL arbitration table, at most 64; 8 */
+	uint16_t cc_table;	/* blocks of 64 entries of a CA port's congestion control table, at
+				 * most 255; none: a device, switches too, that does not know
+				 * class 0x21; 2 */
 	uint8_t mtu;		/* MTU code of external ports; model_options.mtu_cap */
 	uint8_t port0_mtu;	/* of a switch's port 0; that of the others */
 	uint8_t vls;		/* VL code of external ports; model_options.vl_cap */
@@ -41,6 +44,7 @@ struct model_caps {
 	bool no_enforcement;	/* a switch keeps P_Keys but does not enforce partitions */
 	bool optimized_sl2vl;	/* SLtoVL tables of many ports can be set at once */
 	bool mft_top;		/* MulticastFDBTop counts */
+	bool no_starvation;	/* a switch does not mark for want of credits */
 };
 
 struct model_options {
@@ -168,6 +172,9 @@ model_link_is_up(const struct model *m, uint32_t node, unsigned port);
 int
 model_trace(const struct model *m, uint32_t node, unsigned port, uint16_t dlid, uint32_t *end);
 
+/* An attribute of the congestion control class, where one of an SMA's is asked for: below, and for
+ * faults. */
+#define MODEL_CC(attr_id) (0x2100u | (attr_id))
 /* Requests that reached an SMA (and were then answered or not), by method and attribute. */
 #define MODEL_ALL UINT32_MAX
 uint64_t

@@ -8,12 +8,13 @@
 
 /* What the files of the model share: model.c owns the objects and links, device.c says what a
  * device is when it comes up, model_fault.c what goes wrong with it, flight.c carries MADs on the
- * ways that way.c finds, sma*.c and pma.c answer them, trap.c sends notices. */
+ * ways that way.c finds, sma*.c, pma.c and cca.c answer them, trap.c sends notices. */
 #define SL_NONE 0xffu		/* in place of a service level: any lane will do */
 #define MLID_MIN 0xc000u	/* the first multicast LID */
 #define CAP2_PORT_INFO_EXTENDED 0x0002u	/* CapabilityMask2: forward error correction is told */
 #define FEC_SPEEDS 4u		/* with FEC modes of their own: FDR, EDR, HDR, NDR */
-#define ATTRS 0x21u		/* attribute ids that are counted */
+#define ATTRS 0x21u		/* attribute ids that are counted, */
+#define CC_ATTRS 0x19u		/* and of class 0x21 */
 #define MUTES 8u		/* attributes that a node can be silent about, or refuse */
 #define HOPS_MAX 64	/* cables that a packet crosses */
 #define VENDOR_MELLANOX 0x2c9u	/* now NVIDIA */
@@ -28,6 +29,7 @@ struct sim_port {
 	monotime trap_next;	/* of an end port: it sends no trap before this time */
 	uint16_t *pkeys;	/* device_pkeys() entries from malloc, NULL until it is written */
 	uint64_t *guids;	/* info.guid_cap GUIDs from malloc, NULL until they are written */
+	struct cca *cca;	/* congestion control agent, NULL until it is asked; cca.c */
 	uint8_t *vlarb;		/* four blocks of SMP_DATA_SIZE, from malloc, NULL until written */
 	struct link_faults *faults;	/* of the cable and its port, NULL until there are some */
 	uint32_t peer;		/* node at the other end of the cable, IBNET_NONE = no cable */
@@ -82,6 +84,7 @@ struct sim_node {
 	monotime slow;			/* of each MAD in a slow SMA, 0 = not slow */
 	struct sim_trap *traps;		/* one a kind and end port, from the region */
 	uint32_t counts[ATTRS][COUNTS];	/* requests that came */
+	uint32_t cc_counts[CC_ATTRS][COUNTS];	/* of class 0x21 */
 	uint32_t lft_len;		/* entries; the rest is LFT_NO_PORT */
 	uint32_t drop_ppm;		/* share of MADs that get lost */
 	unsigned keep;			/* enum model_keep */
@@ -168,6 +171,7 @@ struct model {
 	uint64_t seq;			/* of flights */
 	uint64_t sent, lost;		/* MADs of clients, and those that got lost */
 	uint64_t counts[ATTRS][COUNTS];	/* requests that came to any node */
+	uint64_t cc_counts[CC_ATTRS][COUNTS];	/* of class 0x21 */
 	uint32_t tid;			/* of traps */
 	model_tap_fn tap;		/* told of each MAD, or NULL */
 	void *tap_arg;			/* handed to it */
@@ -419,6 +423,13 @@ sma_ar_find(const struct sim_node *n, uint16_t id);
 /* pma.c: the answer to a request of the performance management class replaces it; false = none. */
 bool
 pma_answer(struct model *m, uint32_t node, uint8_t mad[MAD_SIZE]);
+/* cca.c: the same of the congestion control class, through a port. */
+bool
+cca_answer(struct model *m, uint32_t node, unsigned in, uint8_t mad[MAD_SIZE]);
+bool
+cca_is_there(const struct sim_node *n);
+void
+cca_free(const struct sim_node *n, struct sim_port *p);
 /* sma_port.c: these return a MAD status. */
 uint16_t
 sma_get_portinfo(struct sim_node *n, unsigned in, uint32_t mod, bool show_key,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transactions: one request and its answer, many at a time (IBA volume 1, 13.4.6.4 and 14.2).
+ * GMPs of congestion control (annex A10.4) have their key and data where SMPs have theirs.
  *
  * Objects. The engine owns `window_max` slots, made once; a slot holds the encoded MAD of one
  * outstanding request, so that a retry costs eight bytes of encoding and nothing allocates later.
@@ -37,6 +38,7 @@
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/port/window.h"
+#include "sm/wire/congestion.h"
 #include "sm/wire/cursor.h"
 #include "sm/wire/mad.h"
 
@@ -252,12 +254,34 @@ encode_route(struct smp *smp, const uint8_t *path, uint8_t hops)
 }
 
 static void
+encode_gmp(struct slot *s, const struct transact_request *r)
+{
+	const struct mad_header h = {
+		.base_version = 1, .class_version = CC_CLASS_VERSION, .method = r->method,
+		.mgmt_class = MAD_CLASS_CONGESTION, .attr_id = r->attr_id,
+		.attr_mod = r->attr_mod,
+	};
+
+	cc_mad_encode(&h, r->m_key, r->data, s->out.mad);
+	s->out.lid = r->lid;
+	s->out.sl = r->sl;
+	s->out.pkey_index = r->pkey_index;
+}
+
+static uint8_t
+class_of(const struct transact_request *r)
+{
+	return r->congestion ? MAD_CLASS_CONGESTION :
+		r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
+}
+
+static void
 encode_request(struct slot *s, const struct transact_request *r)
 {
 	struct smp smp = {
 		.h = {
 			.base_version = 1, .class_version = 1, .method = r->method,
-			.mgmt_class = r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID,
+			.mgmt_class = s->mgmt_class,
 			.attr_id = r->attr_id, .attr_mod = r->attr_mod,
 		},
 		.m_key = r->m_key,
@@ -267,6 +291,8 @@ encode_request(struct slot *s, const struct transact_request *r)
 		encode_route(&smp, r->path, r->hops);
 	memcpy(smp.data, r->data, SMP_DATA_SIZE);
 	smp_encode(&smp, s->out.mad);
+	s->out.sl = 0;
+	s->out.pkey_index = 0;
 	s->out.lid = r->path ? LID_PERMISSIVE : r->lid;
 }
 
@@ -276,11 +302,15 @@ start_request(struct transact *t, struct transact_target *target, const struct t
 	struct slot *s = list_entry(list_pop(&t->free_slots), struct slot, link);
 	unsigned less = r->retries_less < t->o.retries ? r->retries_less : t->o.retries;
 
-	encode_request(s, r);
+	s->mgmt_class = class_of(r);
+	s->out.qp = r->congestion;
+	if (r->congestion)
+		encode_gmp(s, r);
+	else
+		encode_request(s, r);
 	s->target = target;
 	s->cookie = r->cookie;
 	s->method = r->method;
-	s->mgmt_class = r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
 	s->attr_id = r->attr_id;
 	s->attr_mod = r->attr_mod;
 	s->port = r->port;
@@ -513,10 +543,12 @@ take_timeout(struct transact *t, const struct mad_header *h)
 		expire_try(t, s, loop_now(t->loop));
 }
 
+/* Of a class whose answers are to requests of the engine. */
 static bool
-is_smp(const struct mad_header *h)
+is_ours(const struct mad_header *h)
 {
-	return h->mgmt_class == MAD_CLASS_SUBN_LID || h->mgmt_class == MAD_CLASS_SUBN_DIRECT;
+	return h->mgmt_class == MAD_CLASS_SUBN_LID || h->mgmt_class == MAD_CLASS_SUBN_DIRECT ||
+	       h->mgmt_class == MAD_CLASS_CONGESTION;
 }
 
 void
@@ -530,9 +562,9 @@ transact_receive(void *arg, const struct port_mad *m)
 		return;
 	}
 	t->inside = true;
-	if (is_smp(&h) && m->status)
+	if (is_ours(&h) && m->status)
 		take_timeout(t, &h);
-	else if (is_smp(&h) && h.method & MAD_RESPONSE)
+	else if (is_ours(&h) && h.method & MAD_RESPONSE)
 		take_answer(t, &h, m);
 	else
 		t->ops.request(t->ops.arg, m);

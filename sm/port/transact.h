@@ -9,7 +9,8 @@
 #include "sm/wire/mad.h"
 
 /*
- * Transactions: SMP requests to many devices, paired with their answers.
+ * Transactions: requests to many devices, paired with their answers: SMPs, and GMPs of congestion
+ * control, whose answers come to us alone.
  *
  * Pull model: each device (struct transact_target, embedded by its owner) that has something to
  * ask is marked ready; whenever the windows have room the engine takes the next ready target in
@@ -33,6 +34,8 @@
  */
 struct transact;
 
+#define TRANSACT_DATA_SIZE 192	/* of a GMP; an SMP has SMP_DATA_SIZE of them */
+
 struct transact_target {
 	struct list link;		/* in the ready list, or nowhere */
 	uint16_t outstanding;		/* requests in flight */
@@ -49,13 +52,16 @@ struct transact_request {
 	uint8_t hops;			/* directed route: hop count */
 	const uint8_t *path;		/* directed route: out ports path[1..hops]; NULL: by LID */
 	uint16_t lid;			/* LID-routed: destination */
+	bool congestion;		/* a GMP of congestion control, by LID; else an SMP */
+	uint8_t sl;			/* GMPs: service level, */
+	uint16_t pkey_index;		/* and P_Key, in the port's table */
 	uint16_t attr_id;
 	uint32_t attr_mod;
-	uint64_t m_key;			/* for the SMP header */
+	uint64_t m_key;			/* for the SMP header; GMPs: CC_Key */
 	uint64_t cookie;		/* handed to done() */
 	uint8_t port;			/* of the target, that it is sent to: handed to route() */
 	uint8_t retries_less;		/* tries to leave out, for probes of known-silent devices */
-	uint8_t data[SMP_DATA_SIZE];	/* Set: the attribute */
+	uint8_t data[TRANSACT_DATA_SIZE];	/* Set: the attribute */
 };
 
 struct transact_result {
@@ -67,8 +73,8 @@ struct transact_result {
 	uint64_t cookie;		/* of the request */
 	monotime elapsed;		/* since the first try */
 	unsigned tries;			/* how many were sent */
-	const uint8_t *data;		/* answered: SMP_DATA_SIZE bytes, else what was sent */
-	const uint8_t *sent;		/* SMP_DATA_SIZE bytes of the request */
+	const uint8_t *data;		/* answered: bytes of the attribute, else what was sent */
+	const uint8_t *sent;		/* bytes of the request */
 };
 
 /* What is to become of a request that is under way. */

@@ -3,9 +3,9 @@
  * The libibumad transport (IBA volume 1, chapter 13; the kernel's user_mad interface).
  *
  * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
- * descriptor, three agents (SMPs by LID, SMPs by directed route, subnet administration), a
- * receiving thread, and a sender of long messages (umad_send.c). The thread puts what it reads into
- * two rings (umad_ring.c), one for SMPs and one for GMPs, from which the loop takes.
+ * descriptor, four agents (SMPs by LID, SMPs by directed route, subnet administration, congestion
+ * control), a receiving thread, and a sender of long messages (umad_send.c). The thread puts what
+ * it reads into two rings (umad_ring.c), one for SMPs and one for GMPs, from which the loop takes.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
  * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
@@ -44,6 +44,7 @@
 #include "sm/port/umad_ring.h"
 #include "sm/port/umad_select.h"
 #include "sm/port/umad_send.h"
+#include "sm/wire/congestion.h"
 
 #define SMP_RING 512u		/* more than transact.c has under way */
 #define GMP_RING 1024u		/* questions of clients; the kernel keeps the rest */
@@ -59,6 +60,7 @@ enum agent {
 	AGENT_SMP_LID,
 	AGENT_SMP_DIRECT,
 	AGENT_SA,
+	AGENT_CONGESTION,	/* asks only; a device may be without it */
 	AGENTS,
 };
 
@@ -300,7 +302,8 @@ register_agent(struct umad_transport *u, uint8_t mgmt_class, const uint8_t *meth
 {
 	long mask[16 / sizeof(long)] = { 0 };
 	bool sa = mgmt_class == MAD_CLASS_SUBN_ADM;
-	int version = sa ? SA_CLASS_VERSION : 1;
+	int version = sa ? SA_CLASS_VERSION :
+		mgmt_class == MAD_CLASS_CONGESTION ? CC_CLASS_VERSION : 1;
 	int id;
 
 	for (unsigned i = 0; i < len; i++)
@@ -327,13 +330,14 @@ register_agents(struct umad_transport *u)
 		[AGENT_SMP_LID] = { MAD_CLASS_SUBN_LID, smp, sizeof(smp) },
 		[AGENT_SMP_DIRECT] = { MAD_CLASS_SUBN_DIRECT, smp, sizeof(smp) },
 		[AGENT_SA] = { MAD_CLASS_SUBN_ADM, sa, sizeof(sa) },
+		[AGENT_CONGESTION] = { MAD_CLASS_CONGESTION, NULL, 0 },
 	};
 
 	for (unsigned i = 0; i < AGENTS; i++) {
 		errno = 0;
 		u->agents[i] = register_agent(u, agents[i].mgmt_class, agents[i].methods,
 					      agents[i].len);
-		if (u->agents[i] < 0)
+		if (u->agents[i] < 0 && i != AGENT_CONGESTION)
 			return agents[i].mgmt_class;
 	}
 	return 0;
@@ -616,6 +620,8 @@ agent_of(const struct umad_transport *u, uint8_t mgmt_class)
 		return u->agents[AGENT_SMP_DIRECT];
 	case MAD_CLASS_SUBN_ADM:
 		return u->agents[AGENT_SA];
+	case MAD_CLASS_CONGESTION:
+		return u->agents[AGENT_CONGESTION];
 	default:
 		return -1;
 	}

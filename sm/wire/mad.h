@@ -21,6 +21,7 @@ enum mad_class {
 	MAD_CLASS_SUBN_LID = 0x01,	/* LID-routed SMP */
 	MAD_CLASS_SUBN_ADM = 0x03,	/* subnet administration */
 	MAD_CLASS_PERF = 0x04,
+	MAD_CLASS_CONGESTION = 0x21,	/* annex A10 */
 	MAD_CLASS_SUBN_DIRECT = 0x81,	/* directed-route SMP */
 };
 

@@ -133,13 +133,13 @@ umad_register(int fd, int mgmt_class, int version, uint8_t rmpp,
 	      long mask[16 / sizeof(long)])
 {
 	assert_int_equal(fd, FD);
-	assert_int_equal(version, mgmt_class == 0x03 ? 2 : 1);
+	assert_int_equal(version, mgmt_class == 0x03 || mgmt_class == 0x21 ? 2 : 1);
 	if (mgmt_class == 0x81 && fake.refusals > 0) {
 		fake.refusals--;
 		errno = EBUSY;
 		return -EPERM;
 	}
-	fake.registered[mgmt_class] = 5 + (mgmt_class & 3) + (mgmt_class >> 7);
+	fake.registered[mgmt_class] = 5 + (mgmt_class & 3) + (mgmt_class >> 7) + (mgmt_class >> 3 & 4);
 	fake.rmpp[mgmt_class] = rmpp;
 	memcpy(fake.methods[mgmt_class], mask, sizeof(fake.methods[0]));
 	return fake.registered[mgmt_class];

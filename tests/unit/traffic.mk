@@ -7,3 +7,6 @@ test_share_extra := -lcmocka
 unit_tests += test_traffic
 test_traffic_libs := sim text wire base
 test_traffic_extra := -lcmocka
+unit_tests += test_cca
+test_cca_libs := sim text wire base
+test_cca_extra := -libmad -lcmocka

@@ -15,3 +15,6 @@ test_sa_oracle_libs := wire base
 test_sa_oracle_extra := -libmad -ldl -lcmocka
 # Where ib_types.h of libopensm-dev looks for headers of its own.
 $(BUILD)/obj/tests/unit/test_sa_oracle.o: override CFLAGS += -isystem /usr/include/infiniband
+unit_tests += test_wire_congestion
+test_wire_congestion_libs := wire base
+test_wire_congestion_extra := -libmad -lcmocka
