@@ -190,6 +190,8 @@ print_qos(const struct cli *c, const json_t *data);
 void
 print_explain(const struct cli *c, const json_t *data);
 void
+print_congestion(const struct cli *c, const json_t *data);
+void
 print_services(const struct cli *c, const json_t *data);
 void
 print_health(const struct cli *c, const json_t *data);

@@ -274,6 +274,13 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading what is wrong",
 		.print = print_health,
 	}, {
+		.name = "show congestion",
+		.synopsis = "",
+		.help = "congestion control: what is wanted, and what each device was read to hold",
+		.more = "Port 0 is a switch. Devices that were never asked are not listed.\n",
+		.doing = "reading congestion control",
+		.print = print_congestion,
+	}, {
 		.name = "show services",
 		.synopsis = "",
 		.help = "services that programs on hosts have registered",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 #include "sim/model/model_impl.h"
-#include "sm/wire/congestion.h"
 
 /*
  * The congestion control agent of a simulated device (IBA volume 1, annex A10.4): one for each end
@@ -316,4 +315,34 @@ cca_answer(struct model *m, uint32_t node, unsigned in, uint8_t mad[MAD_SIZE])
 	h.method = MAD_GET_RESP;
 	mad_header_encode(&h, mad);
 	return true;
+}
+
+/* ---- Looking into it ---- */
+
+void
+model_congestion(const struct model *m, uint32_t node, unsigned port, struct model_congestion *c)
+{
+	const struct sim_node *n = &m->nodes[node];
+	const struct cca *a = model_has_port(m, node, port) ? n->ports[port].cca : NULL;
+
+	memset(c, 0, sizeof(*c));
+	if (!a)
+		return;
+	c->key = a->key;
+	if (n->type == NODE_SWITCH) {
+		c->sw = a->sw.setting;
+		c->ports = a->sw.ports;
+		return;
+	}
+	c->ca = a->ca.setting;
+	c->table = a->ca.table;
+	c->limit = a->ca.limit;
+}
+
+void
+model_set_congestion_key(struct model *m, uint32_t node, unsigned port,
+			 const struct cc_key_info *key)
+{
+	if (model_has_port(m, node, port))
+		agent(&m->nodes[node], &m->nodes[node].ports[port])->key = *key;
 }

@@ -8,6 +8,7 @@
 #include "sm/base/loop.h"
 #include "sm/text/ibnet.h"
 #include "sm/wire/attr.h"
+#include "sm/wire/congestion.h"
 #include "sm/wire/mad.h"
 
 /*
@@ -164,6 +165,17 @@ model_sl2vl(const struct model *m, uint32_t node, unsigned in, unsigned out, uns
 void
 model_vlarb(const struct model *m, uint32_t node, unsigned port, unsigned block,
 	    struct vlarb_entry e[32]);
+/* Congestion control that an end port holds; all 0 before it was asked. */
+struct model_congestion {
+	struct cc_key_info key;
+	struct cc_switch_setting sw;	/* of a switch, */
+	const struct cc_port_setting *ports;	/* and of its ports, by number */
+	struct cc_ca_setting ca;	/* of a host's port */
+	const struct cc_delay *table;	/* likewise, and the last index in it */
+	uint16_t limit;
+};
+void
+model_congestion(const struct model *m, uint32_t node, unsigned port, struct model_congestion *c);
 bool
 model_link_is_up(const struct model *m, uint32_t node, unsigned port);
 /* Follow a data packet from an end port to a LID over ACTIVE links. Returns the number of switches
@@ -280,6 +292,10 @@ model_set_port_guid(struct model *m, uint32_t node, unsigned port, uint64_t guid
 /* An end port holds another LID, which may double another's, as if a subnet manager had set it. */
 void
 model_set_lid(struct model *m, uint32_t node, unsigned port, uint16_t lid);
+/* An end port holds this key of congestion control, as if somebody had set it. */
+void
+model_set_congestion_key(struct model *m, uint32_t node, unsigned port,
+			 const struct cc_key_info *key);
 /* Another SystemImageGUID, with trap 145. */
 void
 model_set_system_guid(struct model *m, uint32_t node, uint64_t guid);

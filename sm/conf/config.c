@@ -344,9 +344,6 @@ refuse_unbuilt(const struct config *c, struct error *e)
 					 "of qos.levels is given service level %u", c->file,
 					 p->name, p->sl);
 	}
-	if (c->qos.congestion.enabled)
-		return error_set(e, ERR_UNSUPPORTED, "%s:1:1: qos.congestion: this version does "
-				 "not manage congestion control", c->file);
 	return 0;
 }
 

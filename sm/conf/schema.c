@@ -268,7 +268,7 @@ const struct option schema_root[] = {
 		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.enabled),
 		.help = "Congestion control: switches mark packets where queues build up, and "
 			"hosts whose packets are marked send more slowly. With false nothing is "
-			"written of it.",
+			"written of it; set to false while weftd runs, what it wrote is undone.",
 	}, {
 		.name = "qos.congestion.key", .type = OPTION_NUMBER64, .max = UINT64_MAX,
 		.secret = true, .initial = "0x0",
@@ -331,7 +331,8 @@ const struct option schema_root[] = {
 		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.table),
 		.help = "The table of delays of hosts: at each step a packet waits for the time "
 			"that it takes to send it, shifted right by SHIFT, times MULTIPLIER. null "
-			"is a table whose delays grow evenly.",
+			"is a table of 128 steps whose delays grow evenly. A host with less room "
+			"gets its beginning.",
 	},
 	{ .name = NULL },
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is written between other stages, when nothing else is to be done: ports to be disabled,
- * multicast tables, alias GUIDs, each a stage of its own. None of them is worth a fault's waiting:
- * when something is to be looked at and such a stage does not end at once, for a device that does
- * not answer, it is broken off, and what it has not done is left for a later one. Multicast tables
- * that are taken away before a push are not among these: the push waits for them.
+ * multicast tables, alias GUIDs, congestion control, each a stage of its own. None of them is worth
+ * a fault's waiting: when something is to be looked at and such a stage does not end at once, for a
+ * device that does not answer, it is broken off, and what it has not done is left for a later one.
+ * Multicast tables that are taken away before a push are not among these: the push waits for them.
  */
 #include "sm/core/subnet_i.h"
 
@@ -14,13 +14,14 @@ static bool
 is_between(const struct subnet *s)
 {
 	return s->stage == SUBNET_PORTS || s->stage == SUBNET_GUIDS ||
+	       s->stage == SUBNET_CONGESTION ||
 	       (s->stage == SUBNET_MULTICAST && s->multicast.step != MULTICAST_WITHDRAW);
 }
 
 bool
 between_start(struct subnet *s)
 {
-	return disable_write(s) || mft_write(s) || guids_write(s);
+	return babble_write(s) || mft_write(s) || guids_write(s) || congestion_write(s);
 }
 
 void

@@ -44,6 +44,7 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 		tables_forget_device(&s->topo.tables, d);
 		for (unsigned n = 0; n <= d->info.num_ports; n++) {
 			guids_forget(s, &d->ports[n]);
+			congestion_forget(s, &d->ports[n]);
 			/* What is behind it was asked through it, and may live too. */
 			if (d->ports[n].peer)
 				d->ports[n].peer->retry_after = 0;
@@ -406,6 +407,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 	if (p->info.state == PORT_INIT && (n || d->info.node_type != NODE_SWITCH)) {
 		tables_forget(&s->topo.tables, p);
 		guids_forget(s, p);
+		congestion_forget(s, p);
 	}
 	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);
@@ -419,6 +421,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 			d->lft_trusted = false;
 			tables_forget(&s->topo.tables, p);
 			guids_forget(s, p);
+			congestion_forget(s, p);
 		}
 		return;
 	}

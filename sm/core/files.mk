@@ -2,6 +2,9 @@ core_src := \
 	sm/core/admin.c \
 	sm/core/between.c \
 	sm/core/claims.c \
+	sm/core/congestion.c \
+	sm/core/congestion_port.c \
+	sm/core/congestion_show.c \
 	sm/core/daemon.c \
 	sm/core/disable.c \
 	sm/core/discover.c \

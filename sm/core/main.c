@@ -230,6 +230,18 @@ ctl_service(void *subnet, uint64_t from, struct service_row *row)
 	return subnet_service(subnet, from, row);
 }
 
+static void
+ctl_congestion(void *subnet, struct congestion_view *v)
+{
+	subnet_congestion(subnet, v);
+}
+
+static bool
+ctl_congestion_row(void *subnet, uint64_t from, struct congestion_row *row)
+{
+	return subnet_congestion_row(subnet, from, row);
+}
+
 static bool
 ctl_subscription(void *subnet, uint64_t from, struct subscription_row *row)
 {
@@ -487,7 +499,8 @@ open_subnets(struct weftd *w, struct error *e)
 			.change = ctl_change, .multicast = ctl_multicast, .health = ctl_health,
 			.service = ctl_service,
 			.subscription = ctl_subscription, .partition = ctl_partition,
-			.partitions = ctl_partitions,
+			.partitions = ctl_partitions, .congestion = ctl_congestion,
+			.congestion_row = ctl_congestion_row,
 		};
 	}
 	return 0;

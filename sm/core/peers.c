@@ -408,6 +408,7 @@ peers_settled(struct subnet *s)
 	}
 	s->rivals = false;
 	guids_doubt(s);
+	congestion_doubt(s);
 	subnet_sweep(s);
 }
 

@@ -52,6 +52,16 @@ warn_stubborn(struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_congestion(struct subnet *s, struct subnet_status *st)
+{
+	char text[200];
+
+	congestion_text(s, text, sizeof(text));
+	if (text[0])
+		warn(st, "congestion control: %s; see `weft show congestion`", text);
+}
+
+static void
 warn_silent(struct subnet *s, struct subnet_status *st)
 {
 	char text[DEVICE_TEXT_SIZE];
@@ -375,6 +385,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 		     (unsigned long long)s->plan->check.cut_off);
 	warn_partitions(s, st);
 	warn_multicast(s, st);
+	warn_congestion(s, st);
 	warn_stale(s, st);
 	warn_merged(s, st);
 	warn_rules(s, st);
@@ -421,6 +432,7 @@ state_name(const struct subnet *s)
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
 	case SUBNET_GUIDS:
+	case SUBNET_CONGESTION:
 	case SUBNET_PARTITIONS:
 	case SUBNET_PORTS:
 		break;

@@ -111,6 +111,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	if (role == ROLE_MASTER) {
 		s->first_master_sweep = true;
 		guids_doubt(s);
+		congestion_doubt(s);
 	} else {
 		admin_resigned(s);
 	}
@@ -674,6 +675,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	s->sa = admin_new(s);
 	multicast_init(s);
 	guids_init(s);
+	congestion_init(s);
 	partitions_init(s);
 	trap_init(s);
 	peers_init(s);
@@ -734,6 +736,7 @@ subnet_free(struct subnet *s)
 	plan_unref(s->plan);
 	multicast_free(s);
 	guids_free(s);
+	congestion_end(s);
 	partitions_free(s);
 	push_arbitration_forget(s);
 	trap_free(s);

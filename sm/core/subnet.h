@@ -102,6 +102,13 @@ subnet_service(const struct subnet *s, uint64_t from, struct service_row *row);
 bool
 subnet_subscription(const struct subnet *s, uint64_t from, struct subscription_row *row);
 
+/* Congestion control, and the first end port that was asked of it, from a row's `next` (or 0) on;
+ * false: there is none. */
+void
+subnet_congestion(const struct subnet *s, struct congestion_view *v);
+bool
+subnet_congestion_row(const struct subnet *s, uint64_t from, struct congestion_row *row);
+
 /* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
 bool
 subnet_must_yield(const struct subnet *s);

@@ -4,6 +4,7 @@
 
 #include "qos/compose.h"
 #include "sm/base/map.h"
+#include "sm/core/congestion.h"
 #include "sm/core/drain.h"
 #include "sm/core/health.h"
 #include "sm/core/multicast.h"
@@ -34,6 +35,7 @@ enum subnet_stage {
 				 * our office */
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
+	SUBNET_CONGESTION,	/* congestion.c reads and writes congestion control */
 	SUBNET_PORTS,		/* disable.c disables or enables ports */
 	SUBNET_PARTITIONS,	/* a worker compiles P_Keys */
 };
@@ -353,6 +355,7 @@ struct subnet {
 	struct proof proof;		/* of the published plan */
 	struct multicast multicast;	/* trees of multicast groups */
 	struct guids guids;		/* alias GUIDs of ports */
+	struct congestion congestion;	/* congestion control of devices */
 	struct partitions parts;	/* P_Keys of ports */
 	struct traps traps;		/* who sends them */
 	struct health health;		/* what is wrong with ports and devices */

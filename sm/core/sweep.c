@@ -660,6 +660,7 @@ forget_tables(struct subnet *s, struct device *d)
 		d->lft_trusted = false;
 		s->sweep.changed = true;
 		guids_forget(s, &d->ports[0]);
+		congestion_forget(s, &d->ports[0]);
 	}
 }
 

@@ -33,8 +33,10 @@ device_free(struct topo *t, struct device *d)
 	mft_free(&d->mft);
 	lane_tables_unref(d->lanes);
 	plan_sls_unref(d->lanes_plan);
-	for (unsigned n = 0; n <= d->info.num_ports; n++)
+	for (unsigned n = 0; n <= d->info.num_ports; n++) {
 		mem_free(d->ports[n].guids);
+		congestion_free(t, &d->ports[n]);
+	}
 	tables_forget_device(&t->tables, d);
 	remarks_forget(t, d);
 	mem_free(d->ports);

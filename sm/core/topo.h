@@ -51,6 +51,17 @@ enum port_flags {
 	LIVE_PORT_FEW_ENTRIES = 16384,	/* no room for all of its VL arbitration: push_vlarb.c */
 };
 
+/* How an end port stands to what is wanted of congestion control. */
+enum congestion_state {
+	CONGESTION_UNREAD,	/* not all of it is known yet */
+	CONGESTION_ABSENT,	/* it does not know the class, or does not answer */
+	CONGESTION_LOCKED,	/* it has a key that we do not know */
+	CONGESTION_REFUSED,	/* it does not take something, or does not tell it */
+	CONGESTION_HELD,	/* it was read back as it should be */
+	CONGESTION_STATES,
+};
+
+struct live_congestion;
 struct live_port {
 	struct agent probe;		/* asks the far end's NodeInfo */
 	struct list wait;		/* in a level's queue of probes, or nowhere */
@@ -82,6 +93,7 @@ struct live_port {
 	uint32_t guids_known;		/* bit n: block n of it */
 	uint32_t guids_refused;		/* bit n: block n is not taken, and not tried just now */
 	uint32_t guids_told;		/* and that was told */
+	struct live_congestion *congestion;	/* end port; NULL: never asked; see congestion.c */
 	struct port_tables tables;	/* P_Keys, VL arbitration, SL to VL */
 	uint8_t number;			/* port number */
 	uint8_t peer_number;		/* port number at the far end */
@@ -232,6 +244,7 @@ struct topo {
 		uint32_t ports;		/* that have this bit in live_port.stubborn */
 		uint64_t first;		/* node GUID of one that had the first of them */
 	} stubborn[32];			/* by number of the bit; see remarks.c */
+	uint32_t congestion[CONGESTION_STATES];	/* end ports by state; see congestion.c */
 	struct list claims;		/* live_port.claim: ports whose far end claims a GUID that
 					 * is held elsewhere; see claims.c */
 	bool claims_due;		/* some have LIVE_PORT_CLAIM_DUE */
@@ -253,6 +266,10 @@ struct topo {
 	struct ghosts ghosts;		/* devices that are gone */
 	struct topo_watch watch;	/* told of changes */
 };
+
+/* congestion_port.c */
+void
+congestion_free(struct topo *t, struct live_port *p);
 
 void
 topo_init(struct topo *t);

@@ -28,6 +28,7 @@ publish(struct subnet *s, struct plan_job *job)
 	s->published_wall = loop_wall(s->env.loop);
 	multicast_changed_all(s);
 	guids_all(s);
+	congestion_all(s);
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;
 	return changed;

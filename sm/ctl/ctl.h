@@ -52,6 +52,9 @@ struct ctl_subnet {
 	/* The next that a client left, from a row's `next` or 0 on; false: there is none. */
 	bool (*service)(void *subnet, uint64_t from, struct service_row *row);
 	bool (*subscription)(void *subnet, uint64_t from, struct subscription_row *row);
+	/* Congestion control, and the next end port that was asked of it, likewise. */
+	void (*congestion)(void *subnet, struct congestion_view *v);
+	bool (*congestion_row)(void *subnet, uint64_t from, struct congestion_row *row);
 };
 
 struct ctl_host {

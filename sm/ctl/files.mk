@@ -4,6 +4,7 @@ ctl_src := \
 	sm/ctl/cmd_check.c \
 	sm/ctl/cmd_events.c \
 	sm/ctl/cmd_clients.c \
+	sm/ctl/cmd_congestion.c \
 	sm/ctl/cmd_ha.c \
 	sm/ctl/cmd_health.c \
 	sm/ctl/cmd_multicast.c \

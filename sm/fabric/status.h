@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/base/clock.h"
+#include "sm/wire/congestion.h"
 
 /* What a subnet says of itself, for `weft status` and `weft wait`. */
 #define STATUS_MAX_WARNINGS 32
@@ -186,6 +187,43 @@ struct multicast_row {
 	uint16_t pkey;
 	uint16_t mtu;		/* bytes */
 	uint8_t sl;
+};
+
+/* Congestion control of a subnet, for `weft show congestion`. */
+struct congestion_view {
+	bool enabled;		/* by the configuration */
+	bool undoing;		/* it is not, but some port still holds what was written */
+	bool keyed;		/* a key is configured */
+	uint8_t threshold;	/* what is wanted of switches, */
+	uint8_t packet_size;
+	uint16_t marking_rate;
+	bool starvation;	/* that they mark for want of credits, */
+	struct cc_ca_entry host;	/* and of hosts, but at levels that are off */
+	uint16_t levels_off;	/* bit n: SL n is not controlled */
+	uint16_t steps;		/* of the table of delays */
+	uint32_t unread;	/* end ports of which not all is known yet, */
+	uint32_t absent;	/* that do not know the class, or do not answer, */
+	uint32_t locked;	/* that have another key, */
+	uint32_t refused;	/* that do not take something, */
+	uint32_t held;		/* that were read back as they should be */
+};
+
+/* Of one end port that was asked. */
+struct congestion_row {
+	uint64_t next;		/* where to go on */
+	uint64_t guid;		/* node GUID */
+	const char *state;	/* "unread", "absent", "locked", "refused", "held" */
+	const char *why;	/* in words; NULL */
+	const char *key;	/* "none", "ours", "other"; NULL: not known */
+	uint16_t violations;	/* of the key, as told */
+	uint8_t port;		/* 0: a switch */
+	bool is_switch;		/* sw, or ca */
+	bool known;		/* and that was read */
+	struct cc_switch_setting sw;
+	uint16_t overridden;	/* ports of it that have a setting of their own */
+	struct cc_ca_setting ca;
+	uint16_t steps;		/* of a host's table of delays, as told; 0: none, or not known */
+	uint16_t room;		/* for so many */
 };
 
 /* A service that was registered, for `weft show services`. */

@@ -71,6 +71,7 @@ struct slot {
 	bool unsent;			/* the port was busy: the try is still to be sent */
 	bool busy;			/* the device asked for another try later */
 	bool exempt;			/* left out of the total window */
+	bool uncertain;			/* its loss says nothing */
 };
 
 struct transact {
@@ -226,7 +227,8 @@ send_try(struct transact *t, struct slot *s, monotime now)
 		return;
 	}
 	if (rc == 0) {
-		t->count.sent[s->attr_id & 0xff]++;
+		if (s->mgmt_class != MAD_CLASS_CONGESTION)
+			t->count.sent[s->attr_id & 0xff]++;
 		t->count.sent_total++;
 		t->count.retried += s->tries > 0;
 	}
@@ -313,6 +315,7 @@ start_request(struct transact *t, struct transact_target *target, const struct t
 	s->method = r->method;
 	s->attr_id = r->attr_id;
 	s->attr_mod = r->attr_mod;
+	s->uncertain = r->uncertain;
 	s->port = r->port;
 	s->tries = 0;
 	s->tries_max = (uint8_t)(1 + t->o.retries - less);
@@ -403,20 +406,20 @@ expire_try(struct transact *t, struct slot *s, monotime now)
 		send_try(t, s, now);
 		return;
 	}
-	if (!s->busy)
+	if (!s->busy && !s->uncertain)
 		window_lost(&t->window, target, now);
 	if (s->tries < s->tries_max) {
 		bool late = s->tries == 1 && !s->busy;
 
 		list_remove(&s->link);
-		set_exempt(t, s, s->tries > 1 || !window_target_lives(target));
+		set_exempt(t, s, s->tries > 1 || s->uncertain || !window_target_lives(target));
 		new_try(t, s, now);
 		if (late && t->ops.late)
 			t->ops.late(t->ops.arg, target);
 		return;
 	}
 	t->count.timed_out++;
-	if (target->silent < UINT16_MAX)
+	if (target->silent < UINT16_MAX && !s->uncertain)
 		target->silent++;
 	finish(t, s, ERR_TIMEOUT, now);
 }
@@ -425,7 +428,8 @@ expire_try(struct transact *t, struct slot *s, monotime now)
 static void
 note_stray(struct transact *t, const struct slot *s, monotime now)
 {
-	if (s->unsent || s->busy || !window_target_lives(s->target) || t->strays >= SLOT_MAX)
+	if (s->unsent || s->busy || s->uncertain || !window_target_lives(s->target) ||
+	    t->strays >= SLOT_MAX)
 		return;
 	t->strays++;
 	t->strays_until = now + STRAY_LIFE;

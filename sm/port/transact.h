@@ -53,6 +53,8 @@ struct transact_request {
 	const uint8_t *path;		/* directed route: out ports path[1..hops]; NULL: by LID */
 	uint16_t lid;			/* LID-routed: destination */
 	bool congestion;		/* a GMP of congestion control, by LID; else an SMP */
+	bool uncertain;			/* it may well not be answered, which then says nothing of
+					 * the device or the fabric: no window shrinks */
 	uint8_t sl;			/* GMPs: service level, */
 	uint16_t pkey_index;		/* and P_Key, in the port's table */
 	uint16_t attr_id;
@@ -114,7 +116,7 @@ struct transact_options {
 };
 
 struct transact_counters {
-	uint64_t sent[256];		/* requests by attribute id (low byte), retries included */
+	uint64_t sent[256];		/* SMPs by attribute id (low byte), retries included */
 	uint64_t sent_total;
 	uint64_t answered;
 	uint64_t retried;

@@ -17,3 +17,6 @@ test_core_claims_libs := $(core_bed_libs)
 test_core_claims_extra := -lcmocka
 test_core_lids_libs := $(core_bed_libs)
 test_core_lids_extra := -lcmocka
+unit_tests += test_core_congestion
+test_core_congestion_libs := $(core_bed_libs)
+test_core_congestion_extra := -lcmocka

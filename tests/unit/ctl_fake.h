@@ -171,6 +171,35 @@ fake_subscription(void *subnet, uint64_t from, struct subscription_row *row)
 	return true;
 }
 
+static inline void
+fake_congestion(void *subnet, struct congestion_view *v)
+{
+	(void)subnet;
+	*v = (struct congestion_view){
+		.enabled = true, .keyed = true, .threshold = 8, .packet_size = 2,
+		.host = { .timer = 77, .increase = 3 }, .levels_off = 1 << 3, .steps = 128,
+		.held = 2, .locked = 1,
+	};
+}
+
+/* A switch, a host with two kinds of levels, and one of which nothing is known. */
+static inline bool
+fake_congestion_row(void *subnet, uint64_t from, struct congestion_row *row)
+{
+	(void)subnet;
+	*row = (struct congestion_row){
+		.next = from + 1, .guid = from == 2 ? 0x9999 : h.plan->fabric->nodes[from].guid,
+		.state = from == 2 ? "locked" : "held", .key = from == 2 ? "other" : "ours",
+		.why = from == 2 ? "a \x1b[31mreason" : NULL, .port = from != 0,
+		.is_switch = from == 0, .known = from != 2, .steps = 128, .room = 256,
+	};
+	row->sw.threshold = 8;
+	for (unsigned p = 1; p < 4; p++)
+		cc_ports_add(&row->sw.victim, p);
+	row->ca.entries[3].timer = 5;
+	return from < 3;
+}
+
 static inline const struct plan *
 fake_plan(void *subnet)
 {
@@ -394,7 +423,9 @@ setup(void **state)
 					    .subscription = fake_subscription,
 					    .health = fake_health,
 					    .partition = fake_partition,
-					    .partitions = fake_partitions };
+					    .partitions = fake_partitions,
+					    .congestion = fake_congestion,
+					    .congestion_row = fake_congestion_row };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,

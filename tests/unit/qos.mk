@@ -14,3 +14,6 @@ test_core_qos_extra := -lcmocka
 unit_tests += test_sa_level
 test_sa_level_libs := $(core_bed_libs)
 test_sa_level_extra := -lcmocka
+unit_tests += test_congestion
+test_congestion_libs := qos conf fabric text wire base
+test_congestion_extra := -lcmocka

@@ -130,6 +130,11 @@ test_cli(void **state)
 	weft_says("partition member", 2, "", "partition member what? add or remove");
 	weft_says("partition membr", 2, "", "did you mean \"member\"?");
 	weft_says("partition member --help", 0, "weft partition member remove NAME", "");
+	weft_says("show congestion", 0, "ports     2 held, 0 unread, 0 refused, 1 locked, 0 absent",
+		  "");
+	weft_says("show congestion", 0, "threshold 8, size 0, rate 0, victims 1-3", "");
+	weft_says("show congestion", 0, "2 kinds of levels, SL 0-2 4-15: timer 0", "");
+	weft_says("show congestion", 0, "0x0000000000009999", "");
 	weft_says("show services", 0, "2 services", "");
 	weft_says("show services", 0, "0xffff    60 s", "");
 	weft_says("show services", 0, "0x0000000000009999 (gone)  0xffff  no end", "");

@@ -109,8 +109,6 @@ test_unbuilt(void **state)
 	static const char *const texts[][2] = {
 		{ "partitions: [{name: a, sl: 3}]\nqos: {levels: [{name: a, sl: 2}]}\n",
 		  "partitions[a].sl: no level of qos.levels is given service level 3" },
-		{ "qos: {congestion: {enabled: yes}}\n",
-		  "qos.congestion: this version does not manage congestion control" },
 	};
 	char file[] = "/tmp/test-conf-XXXXXX", want[160];
 	int fd = mkstemp(file);

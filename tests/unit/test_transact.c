@@ -96,6 +96,56 @@ test_loss(void **state)
 	check_loss(true);
 }
 
+/* GMPs are paired with their answers as SMPs are. Hosts that answer SMPs and know nothing of the
+ * class shrink the window, unless it was said that they may be silent. */
+static void
+check_silent_class(bool uncertain)
+{
+	struct bed *b = bed_new(100, 60);
+	unsigned window;
+
+	for (unsigned i = 0; i < b->len; i++) {
+		b->devices[i].left = 20;
+		b->devices[i].delay = USEC(50);
+	}
+	bed_start(b);
+	bed_run(b);
+	window = b->window_min = transact_window(b->transact);
+	b->congestion = true;
+	b->uncertain = uncertain;
+	b->idles = 0;
+	b->idle = false;
+	for (unsigned i = 0; i < b->len; i++) {
+		b->devices[i].left = 1;
+		if (i % 2)
+			b->devices[i].silent_after = 0;
+		transact_ready(b->transact, &b->devices[i].target);
+	}
+	bed_run(b);
+	assert_int_equal(b->last.qp, 1);
+	assert_int_equal(b->last.sl, 3);
+	assert_int_equal(b->last.pkey_index, 2);
+	assert_int_equal(b->last.mad[1], 0x21);
+	assert_int_equal(b->last.mad[2], 2);
+	assert_int_equal(get_be(b->last.mad + 24, 8), 0x1234);
+	assert_int_equal(b->done_total, 2100);
+	assert_int_equal(transact_counters(b->transact)->timed_out, 50);
+	assert_int_equal(transact_counters(b->transact)->sent[ATTR_NODE_INFO], 2000);
+	if (uncertain)
+		assert_int_equal(transact_window(b->transact), window);
+	else
+		assert_true(transact_window(b->transact) < window);
+	bed_free(b);
+}
+
+static void
+test_silent_class(void **state)
+{
+	(void)state;
+	check_silent_class(false);
+	check_silent_class(true);
+}
+
 static void
 test_strange_answers(void **state)
 {
@@ -605,6 +655,7 @@ main(void)
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_silent_class),
 		cmocka_unit_test(test_strange_answers),
 		cmocka_unit_test(test_wrong_tids),
 		cmocka_unit_test(test_busy_device),
