@@ -21,7 +21,7 @@ is_between(const struct subnet *s)
 bool
 between_start(struct subnet *s)
 {
-	return babble_write(s) || mft_write(s) || guids_write(s) || congestion_write(s);
+	return disable_write(s) || mft_write(s) || guids_write(s) || congestion_write(s);
 }
 
 void

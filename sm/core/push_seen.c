@@ -28,6 +28,7 @@ port_fell(struct subnet *s, struct live_port *p, const struct portinfo *got)
 		return false;
 	tables_forget(&s->topo.tables, p);
 	guids_forget(s, p);
+	congestion_forget(s, p);
 	return true;
 }
 
