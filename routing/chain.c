@@ -281,9 +281,9 @@ engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan
 	struct engine_input in = { .fabric = plan->fabric, .lids = plan->lids, .fixed = fixed,
 				   .previous = previous, .options = &o->engine };
 	struct chain c = { .plan = plan, .in = &in, .o = o };
-	bool done = false;
+	bool done = o->only && try_engine(&c, o->only, NULL);
 
-	for (const char *const *name = o->engines; *name && !done; name++) {
+	for (const char *const *name = o->engines; *name && !done && !o->only; name++) {
 		const struct engine *engine = engine_find(*name);
 		struct error why = { 0 };
 

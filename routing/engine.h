@@ -107,6 +107,7 @@ struct chain_options {
 	int (*compose)(void *arg, const struct plan *plan, const char *engine,
 		       struct plan_lanes *lanes, struct plan_sls **sls, struct error *e);
 	void *compose_arg;		/* handed to it */
+	const struct engine *only;	/* instead of `engines`; NULL */
 	unsigned shared_vls;		/* lanes for an engine that is refused with engine.max_vls,
 					 * if these are more: levels of service share them then */
 	struct engine_options engine;

@@ -31,6 +31,7 @@ routing_src := \
 	routing/hops_shape.c \
 	routing/hyperx.c \
 	routing/ladder.c \
+	routing/keep.c \
 	routing/layered.c \
 	routing/layers.c \
 	routing/levels.c \
@@ -68,7 +69,7 @@ routing_src := \
 	routing/ways_grow.c \
 	routing/ways_make.c \
 	routing/walk.c
-routing_public := routing/check.h routing/classes.h routing/engine.h routing/mtree.h \
+routing_public := routing/check.h routing/classes.h routing/engine.h routing/keep.h routing/mtree.h \
 	routing/quality.h routing/report.h routing/span.h
 routing_pkgs :=
 

@@ -114,6 +114,7 @@ soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
 		$(BUILD)/test_core_partition_faults \
 		$(BUILD)/test_losses $(BUILD)/bench_fault
+	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed

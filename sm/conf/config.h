@@ -43,6 +43,12 @@ enum config_action {
 	ACTION_DISABLE,		/* and the port is switched off, until then */
 };
 
+/* What a manager does with the tables that it finds when it becomes master. */
+enum config_takeover {
+	TAKEOVER_KEEP,		/* they stay, if they can be proved */
+	TAKEOVER_CONVERGE,	/* they become those of its engines */
+};
+
 struct config_subnet {
 	const char *name;		/* "default"; [a-z0-9_-]{1,31} */
 	const char *port;		/* "auto", "mlx5_0:1", GUID */
@@ -106,6 +112,7 @@ struct config_subnet {
 		enum config_action slow;
 		monotime release_after;		/* well for so long */
 	} health;
+	enum config_takeover takeover;
 	bool refuse_if_master;		/* exit when another master is in charge; default false */
 };
 

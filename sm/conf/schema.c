@@ -24,6 +24,7 @@ static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const action_words[] = {
 	"ignore", "report", "drain", "isolate", "disable", NULL,
 };
+static const char *const takeover_words[] = { "keep", "converge", NULL };
 static const char *const vl_words[] = { "1", "2", "4", "8", "15", NULL };
 /* Behind the first in the order of the codes of PathRecord, from 2 on (sa_rate.h). */
 const char *const schema_rates[] = {
@@ -629,6 +630,13 @@ const struct option schema_subnet[] = {
 		.offset = IN_SUBNET(health.release_after),
 		.help = "How long all must be well before traffic goes there again; after each "
 			"relapse within an hour twice as long, at most an hour.",
+	}, {
+		.name = "takeover", .type = OPTION_WORD, .initial = "keep",
+		.words = takeover_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(takeover),
+		.help = "What becomes of the forwarding tables that are found when it begins to "
+			"lead: keep writes none as long as nothing changes, if they connect all "
+			"pairs and close no circle of waiting packets; converge writes those of "
+			"its own engines, in an order that is safe.",
 	}, {
 		.name = "refuse_if_master", .type = OPTION_BOOL, .initial = "false",
 		.stage = STAGE_LIVE, .offset = IN_SUBNET(refuse_if_master),

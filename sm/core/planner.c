@@ -14,6 +14,8 @@
 #include "routing/check.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
+#include "routing/keep.h"
+#include "sm/base/log.h"
 #include "sm/base/mem.h"
 #include "sm/text/lfts.h"
 
@@ -159,6 +161,51 @@ count_changes(struct plan_job *j)
 	mem_free(gone);
 }
 
+static void
+forget_counts(struct plan_job *j)
+{
+	j->entries = 0;
+	j->blocks = j->switches = 0;
+}
+
+/* We led last, by another engine: whoever names a new one and starts the daemon wants it. */
+static bool
+engine_is_new(const struct plan_job *j)
+{
+	return j->led_last && j->given.engine[0] && strcmp(j->given.engine, engine_keep.name) &&
+	       strcmp(j->given.engine, j->plan->engine_running);
+}
+
+/* What the engines made is not what switches hold: that is taken instead, if it can be proved. */
+static void
+keep_tables(struct plan_job *j, struct plan_row *const *fixed, const struct chain_options *chain)
+{
+	struct chain_options o = *chain;
+	struct plan *kept;
+	struct error why;
+	bool differs;
+
+	if (engine_is_new(j))
+		return;
+	count_changes(j);
+	differs = j->entries > 0;
+	forget_counts(j);
+	if (!differs)
+		return;
+	kept = plan_new(j->plan->fabric);
+	kept->lids = plan_lids_ref(j->plan->lids);
+	o.only = &engine_keep;
+	if (engine_chain(kept, fixed, j->shadow, &o, &why)) {
+		log_notice("the tables that switches hold are not kept: %s", why.text);
+		plan_unref(kept);
+		return;
+	}
+	snprintf(kept->engine_requested, sizeof(kept->engine_requested), "%s",
+		 j->plan->engine_requested);
+	plan_unref(j->plan);
+	j->plan = kept;
+}
+
 static uint32_t
 worst_load(const struct plan *p, unsigned threads)
 {
@@ -204,11 +251,16 @@ run(void *arg)
 	o.shared_vls = qos.merge ? qos.max_vls : 0;
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
 				j->previous ? j->previous : j->shadow, &o, &j->why);
+	if (!j->error)
+		share_rows(j);
+	if (!j->error && j->keep && j->shadow) {
+		keep_tables(j, fixed, &o);
+		share_rows(j);
+	}
 	mem_free(node_class);
 	mem_free(fixed);
 	if (j->error)
 		return;
-	share_rows(j);
 	lanes_share(j);
 	if (j->parts) {
 		partition_job_run(j->parts);
@@ -288,6 +340,14 @@ find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	}
 }
 
+/* Whoever takes over keeps what is there, until something changes or is asked for. */
+static bool
+may_keep(const struct subnet *s)
+{
+	return s->conf->takeover == TAKEOVER_KEEP && !s->engine_override[0] &&
+	       (!s->plan || s->first_master_sweep || (s->keeps && !s->sweep.changed));
+}
+
 void
 planner_start(struct subnet *s, const struct fabric *f, const struct fabric *whole,
 	      struct plan_lids *lids)
@@ -302,6 +362,8 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->plan->lids = dry_run ? published_lids(s, f) : lids;
 	j->full = r && r->c.kind == CHANGE_ROUTE && r->c.full;
 	j->fresh = s->proof.distrust || j->full;
+	j->keep = !dry_run && !r && may_keep(s);
+	j->led_last = s->office[0] != '\0';
 	j->measured = r && dry_run && r->c.kind != CHANGE_ROUTE;
 	j->previous = s->plan ? plan_ref(s->plan) : NULL;
 	j->shadow = push_shadow_plan(s, f);

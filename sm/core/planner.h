@@ -26,6 +26,8 @@ struct plan_job {
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */
 	bool fresh;			/* the engine does not go on from what runs */
+	bool keep;			/* we take over: what switches hold is kept if it can be */
+	bool led_last;			/* before that, nobody else did */
 	bool full;			/* nor keeps to what is nominal */
 	bool measured;			/* load_before and load_after are wanted */
 	uint32_t load_before;		/* worst load of a link by a shift, now */

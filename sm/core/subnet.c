@@ -796,6 +796,8 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	if (!same_ranks(before, conf))
 		peers_configured(s);
 	s->env.names = names;
+	if (stage <= STAGE_ROUTING)
+		s->keeps = false;
 	if (stage <= STAGE_PUSH)
 		push_forget_stubborn(s);
 	if (stage <= STAGE_PARTITIONS)

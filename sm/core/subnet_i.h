@@ -308,6 +308,7 @@ struct subnet {
 	struct compose_given given;	/* SLs that hosts were told of; in the store */
 	struct arbitrated arbitrated;	/* of VL arbitration */
 	bool lanes_looked;		/* SL to VL maps were read back for the routing to come */
+	bool keeps;			/* the plan is what was found: see keep_tables() */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "routing/keep.h"
 #include "sm/core/push_i.h"
 
 /* True: hosts are to register anew, for their multicast groups are not as they know them. */
@@ -20,6 +21,7 @@ publish(struct subnet *s, struct plan_job *job)
 	rules_job_adopt(s, &job->rules, s->plan ? s->plan->levels : NULL, plan->levels);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
+	s->keeps = !strcmp(plan->engine_running, engine_keep.name);
 	partition_job_adopt(s, job->parts);
 	job->parts = NULL;
 	changed = part_groups_set(s);

@@ -4,7 +4,9 @@ $(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^
 
-unit_tests += test_core_history test_core_health
+unit_tests += test_core_history test_core_health test_core_keep
+test_core_keep_libs := $(core_bed_libs)
+test_core_keep_extra := -lcmocka
 test_core_health_libs := $(core_bed_libs)
 test_core_health_extra := -lcmocka
 test_core_history_libs := $(core_bed_libs)
