@@ -374,8 +374,9 @@ const struct option schema_subnet[] = {
 		.initial = "[]", .stage = STAGE_LIVE, .offset = IN_SUBNET(allowed_sm_guids),
 		.count = IN_SUBNET(nallowed_sm_guids),
 		.help = "Port GUIDs of the subnet managers that may lead; without any, all may. "
-			"Others are shown and told of, and count for nothing: this one leads "
-			"beside them, and does what none of them asks for.",
+			"This one may in any case. Others are shown and told of, and count for "
+			"nothing: this one leads beside them, and does nothing of what they ask "
+			"for.",
 	}, {
 		.name = "m_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
 		.initial = "0x0", .stage = STAGE_RESTART, .offset = IN_SUBNET(m_key),

@@ -293,7 +293,7 @@ test_notice_keys(void **state)
 static void
 test_notice_subjects(void **state)
 {
-	uint8_t data[SMP_DATA_SIZE];
+	uint8_t data[SMP_DATA_SIZE], made[SMP_DATA_SIZE];
 	struct notice n;
 
 	(void)state;
@@ -318,6 +318,12 @@ test_notice_subjects(void **state)
 	assert_int_equal(notice_subject_lid(&n), 11);
 	n.trap = TRAP_GID_IN_SERVICE;
 	assert_int_equal(notice_subject_lid(&n), 0);
+	/* The same of our own making. */
+	notice_make_144(&n, NODE_CA, 11, 0x02514868, NOTICE_144_NODE_DESCRIPTION);
+	notice_encode(&n, made);
+	assert_memory_equal(made, data, sizeof(made));
+	notice_make_144(&n, NODE_CA, 11, 0x02514868, 0);
+	assert_int_equal(notice_144_flags(&n), 0);
 }
 
 static void
