@@ -138,7 +138,9 @@ connection_open(struct cli *c, struct error *e)
 	if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&sa, sizeof(sa))) {
 		bool denied = errno == EACCES || errno == EPERM;
 
-		error_set(e, ERR_CLOSED, "no daemon on %s: %s", c->socket, strerror(errno));
+		error_set(e, ERR_CLOSED, denied ? "you may not use the daemon's socket %s: %s (see "
+			  "control.group in weft.yaml(5))" : "no daemon on %s: %s", c->socket,
+			  strerror(errno));
 		connection_close(c);
 		return denied ? CLI_REFUSED : CLI_NO_DAEMON;
 	}

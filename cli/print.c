@@ -405,6 +405,7 @@ print_path(const struct cli *c, const json_t *data)
 	(void)c;
 	emit(stdout, "LID %llu to LID %llu, SL %llu\n", N(data, "src_lid"), N(data, "dst_lid"),
 	     N(data, "sl"));
+	print_untold(data);
 	json_array_foreach(hops, i, h) {
 		table_cell(t, "%zu", i);
 		table_cell(t, "%s", field_str(h, "node"));

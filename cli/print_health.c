@@ -26,7 +26,8 @@ void
 print_health(const struct cli *c, const json_t *data)
 {
 	static const struct table_column columns[] = {
-		{ "NODE", false }, { "PORT", true }, { "WHAT", false }, { "SEEN", true },
+		{ "NODE", false }, { "GUID", false },
+		{ "PORT", true }, { "WHAT", false }, { "SEEN", true },
 		{ "SINCE", false }, { "DONE", false },
 	};
 	const json_t *rows = json_object_get(data, "health");
@@ -39,11 +40,12 @@ print_health(const struct cli *c, const json_t *data)
 		emit(stdout, "all ports and devices are well\n");
 		return;
 	}
-	t = table_new(columns, 6);
+	t = table_new(columns, 7);
 	json_array_foreach(rows, i, v) {
 		bool port = json_is_integer(json_object_get(v, "port"));
 
-		table_cell(t, "%s", field_str(v, "node"));
+		table_cell(t, "%s", field_str(v, "node")[0] ? field_str(v, "node") : "-");
+		table_cell(t, "%s", field_str(v, "guid"));
 		table_cell(t, port ? "%llu" : "all", N(v, "port"));
 		table_cell(t, "%s", field_str(v, "condition"));
 		table_cell(t, N(v, "count") ? "%llu" : "-", N(v, "count"));

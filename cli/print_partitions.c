@@ -192,8 +192,8 @@ print_partition_change(const struct cli *c, const json_t *data)
 	     !dry && N(data, "other") == 1 ? "s" : "", N(data, "blocks"),
 	     plural(N(data, "blocks")), N(data, "blocks") == 1 ? "s" : "");
 	if (field_uint(data, "pending"))
-		emit(stdout, "%llu GUID%s of members nobody has yet\n", N(data, "pending"),
-		     plural(N(data, "pending")));
+		emit(stdout, "in all partitions together nobody has %llu GUID%s of members yet\n",
+		     N(data, "pending"), plural(N(data, "pending")));
 	print_access(data);
 }
 

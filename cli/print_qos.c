@@ -137,6 +137,14 @@ print_qos(const struct cli *c, const json_t *data)
 }
 
 void
+print_untold(const json_t *data)
+{
+	if (json_is_false(json_object_get(data, "talk")))
+		emit(stdout, "no host is told of this path: by the P_Key 0x%04llx its ends may not "
+		     "talk (weft partition check)\n", N(data, "pkey"));
+}
+
+void
 print_explain(const struct cli *c, const json_t *data)
 {
 	(void)c;
@@ -149,4 +157,5 @@ print_explain(const struct cli *c, const json_t *data)
 	else
 		emit(stdout, ", level %s: %s\n", field_str(data, "level"),
 		     field_str(data, "because"));
+	print_untold(data);
 }

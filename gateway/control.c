@@ -295,7 +295,9 @@ start(struct link *l, struct question *q)
 		link_write(l);
 		return;
 	}
-	snprintf(text, sizeof(text), "no daemon on %.100s: %s", c->path, strerror(error));
+	snprintf(text, sizeof(text), error == EACCES || error == EPERM ?
+		 "the gateway's user may not use the daemon's socket %.100s: %s" :
+		 "no daemon on %.100s: %s", c->path, strerror(error));
 	question_fail(q, CONTROL_AWAY, text);
 }
 

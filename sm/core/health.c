@@ -697,10 +697,9 @@ static void
 put_node(const struct subnet *s, uint64_t guid, struct health_row *row)
 {
 	const struct device *d = topo_find(&s->topo, guid);
-	char text[DEVICE_TEXT_SIZE], number[GUID_TEXT_SIZE];
+	const char *mapped = name_map_get(s->env.names, guid);
 
-	snprintf(row->node, sizeof(row->node), "%s", d ? device_text(text, d, s->env.names) :
-		 guid_text(number, guid));
+	snprintf(row->node, sizeof(row->node), "%.64s", mapped ? mapped : d ? d->desc : "");
 }
 
 /* Drains of an administrator, and those of which nothing is known any more but that they are. */

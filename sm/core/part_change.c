@@ -113,7 +113,8 @@ add_partition(struct subnet *s, const struct partition_change *c, struct part_ro
 	      struct error *e)
 {
 	const struct partition *p = in_force(s, c->name), *other;
-	uint16_t pkey = c->pkey;
+	bool is_default = !strcmp(c->name, "default");
+	uint16_t pkey = c->pkey ? c->pkey : is_default ? PKEY_DEFAULT : 0;
 
 	if (name_problem(c->name, e))
 		return e->code;
@@ -123,9 +124,12 @@ add_partition(struct subnet *s, const struct partition_change *c, struct part_ro
 		return error_set(e, ERR_EXISTS, "subnet %s has a partition %s already, with the "
 				 "P_Key 0x%04x", s->conf->name, c->name, p ? p->pkey : 0);
 	other = pkey && s->parts.policy ? policy_by_pkey(s->parts.policy, pkey) : NULL;
-	if (other && pkey != PKEY_DEFAULT)
+	if (other)
 		return error_set(e, ERR_EXISTS, "the P_Key 0x%04x is that of partition %s", pkey,
 				 other->name);
+	if (pkey && (pkey == PKEY_DEFAULT) != is_default)
+		return error_set(e, ERR_INVALID, "the partition with the P_Key 0x%04x, and no "
+				 "other, is called default", PKEY_DEFAULT);
 	if (!pkey)
 		pkey = free_pkey(s, rows);
 	if (!pkey)
@@ -143,6 +147,9 @@ remove_partition(struct subnet *s, const struct partition_change *c, struct part
 
 	if (!row && !p)
 		return c->idempotent ? 0 : no_partition(s, c->name, e);
+	if (!row && !p->origin)
+		return error_set(e, ERR_REFUSED, "partition %s is always there, and no command has "
+				 "changed it", c->name);
 	if (!row)
 		return error_set(e, ERR_REFUSED, "partition %s is in the configuration and no "
 				 "command has changed it: take it out there, and reload", c->name);

@@ -277,9 +277,9 @@ tell_others(struct subnet *s, const struct policy *old, const struct policy *new
 
 		if (p->others && (!was || was->others != p->others))
 			subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "partition %s selects by "
-				     "name %u ports that are no members of it, %s among them: if "
-				     "they should be, use weft partition apply", p->name,
-				     p->others, p->first_other);
+				     "name %u port%s not among its members, as is %s: weft "
+				     "partition apply makes members of them", p->name, p->others,
+				     p->others == 1 ? "" : "s", p->first_other);
 	}
 }
 
@@ -501,10 +501,11 @@ partitions_tell(struct subnet *s)
 		return false;
 	p->told.on = false;
 	duration_text(took, loop_now(s->env.loop) - s->change_started);
-	subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "partition%s%s: %u ports gained access, "
-		     "%u lost it, %u have another membership, %u P_Key blocks written in %s",
-		     *p->told.name ? " " : "s", p->told.name, r->gain, r->lose, r->other,
-		     s->push.pkey_blocks, took);
+	subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "partition%s%s: %u port%s gained access, "
+		     "%u lost it, %u changed membership, %u P_Key block%s written in %s",
+		     *p->told.name ? " " : "s", p->told.name, r->gain, r->gain == 1 ? "" : "s",
+		     r->lose, r->other, s->push.pkey_blocks, s->push.pkey_blocks == 1 ? "" : "s",
+		     took);
 	return true;
 }
 

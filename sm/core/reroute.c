@@ -86,6 +86,31 @@ saved(void *subnet, int error, const char *why)
 		answer(s, 0, s->reroute.text);
 }
 
+/* The log of events has who is the cause of the routing that it tells of. */
+static void
+tell_change(struct subnet *s)
+{
+	const struct fabric *f = s->plan->fabric;
+	const struct change *c = &s->reroute.c;
+	uint32_t node = is_drain(c) ? fabric_node_by_guid(f, c->guid) : FABRIC_NONE;
+	unsigned number = c->port == CHANGE_ALL_PORTS ? 0 : (unsigned)c->port;
+	char port[16] = "";
+
+	if (is_drain(c)) {
+		if (number)
+			snprintf(port, sizeof(port), "/%u", number);
+		subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, c->guid, number, "by command traffic "
+			     "is %s %s%s", c->kind == CHANGE_DRAIN ? "kept off" : "let back to",
+			     node == FABRIC_NONE ? "a node" : f->nodes[node].name, port);
+	} else if (c->apply_names) {
+		subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "by command names that rules of "
+			     "qos select by mean the nodes that have them now");
+	} else {
+		subnet_event(s, EVENT_CONFIG, LOG_L_NOTICE, 0, 0, "by command routed anew%s, by "
+			     "engine %s", c->full ? " in full" : "", s->plan->engine_running);
+	}
+}
+
 void
 reroute_done(struct subnet *s)
 {
@@ -95,6 +120,7 @@ reroute_done(struct subnet *s)
 		return;
 	snprintf(r->text, sizeof(r->text), "engine %s runs: %u entries in %u blocks were written",
 		 s->plan->engine_running, s->push.entries, s->push.blocks);
+	tell_change(s);
 	if (is_drain(&r->c))
 		drains_save(s, saved, s);
 	else

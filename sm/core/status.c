@@ -330,9 +330,10 @@ warn_partitions(const struct subnet *s, struct subnet_status *st)
 		     "hosts send is not held back", r->unenforced, r->unenforced == 1 ? "" : "s");
 	for (uint32_t i = 0; policy && i < policy->len; i++)
 		if (policy->list[i]->others)
-			warn(st, "partition %s selects by name %u ports that are no members, as is "
-			     "%s: `weft partition apply` makes them members",
+			warn(st, "partition %s selects by name %u port%s not among its members, as "
+			     "is %s: `weft partition apply` makes members of them",
 			     policy->list[i]->name, policy->list[i]->others,
+			     policy->list[i]->others == 1 ? "" : "s",
 			     policy->list[i]->first_other);
 	if (r->pending)
 		warn(st, "nobody has %u GUID%s of members of partitions yet: `weft show "

@@ -219,7 +219,8 @@ tell_up(struct subnet *s)
 	const struct subnet_status *st = &s->st;
 	monotime passed = loop_now(s->env.loop) - s->change_started;
 	struct event ev = { .type = EVENT_ROUTED, .level = LOG_L_NOTICE };
-	char took[DURATION_TEXT_SIZE], met[120], lost[64] = "";
+	char took[DURATION_TEXT_SIZE], met[120], lost[64] = "", drained[32] = "";
+	uint32_t off = fabric_drained_links(f);
 
 	duration_text(took, passed);
 	event_set(&ev, EVENT_TOOK_US, (uint64_t)passed / 1000);
@@ -229,12 +230,15 @@ tell_up(struct subnet *s)
 	if (s->plan->check.cut_off)
 		snprintf(lost, sizeof(lost), ", %llu pairs that no cables connect",
 			 (unsigned long long)s->plan->check.cut_off);
-	subnet_tell(s, &ev, "%ssubnet %s is up: %u hosts, %u switches, %u links%s, engine %s, %u "
+	if (off)
+		snprintf(drained, sizeof(drained), ", %u of them drained", off);
+	subnet_tell(s, &ev, "%ssubnet %s is up: %u hosts, %u switches, %u links%s%s, engine %s, %u "
 		    "blocks (%u entries) written, in %s (discovery %.0f ms, routing %.0f ms, "
 		    "proof %.0f ms, programming %.0f ms, %llu MADs so far)",
 		    met_text(s, met, sizeof(met)), s->conf->name, f->ncas, f->nswitches,
-		    f->nlinks, lost, s->plan->engine_running, s->push.blocks, s->push.entries,
-		    took, st->discover_ms, st->route_ms, st->check_ms, st->program_ms,
+		    f->nlinks + off, drained, lost, s->plan->engine_running, s->push.blocks,
+		    s->push.entries, took, st->discover_ms, st->route_ms, st->check_ms,
+		    st->program_ms,
 		    (unsigned long long)transact_counters(s->transact)->sent_total);
 	memset(&s->met, 0, sizeof(s->met));
 }

@@ -172,7 +172,7 @@ ask_for(struct ctl_req *r, const struct partition_change *what)
 	c.dry_run = req_flag(r, "dry_run");
 	c.ipoib = req_flag(r, "ipoib");
 	c.pkey = (uint16_t)(pkey & PKEY_NUMBER);
-	if (pkey == PKEY_FULL) {
+	if (json_object_get(r->args, "pkey") && !c.pkey) {
 		req_fail(r, EXIT_USAGE, "a P_Key is 0x0001 to 0x7fff, with or without the bit "
 			 "0x8000 of full members");
 		return;

@@ -70,6 +70,32 @@ put_level(struct json *j, const struct plan *p, const struct level_found *found)
 		jw_null(j, "rule");
 }
 
+/* Of a port without a table nothing is known that stands against it. */
+static uint16_t
+key_of(const struct plan_pkeys *p, uint32_t port, uint16_t pkey)
+{
+	return p->table[port] == PKEYS_NONE ? pkey | PKEY_FULL :
+	       plan_pkeys_find(p, port, pkey & PKEY_NUMBER);
+}
+
+/* Whether hosts are told of a path in this partition: both ends are in it, and one fully. */
+static void
+put_partition(struct json *j, const struct ctl_req *r, uint16_t src, uint16_t dst)
+{
+	uint16_t pkey = (uint16_t)(req_number(r, "pkey", PKEY_DEFAULT) & PKEY_NUMBER);
+	const struct plan_dest *dest = r->plan->lids->dest;
+	const struct plan_pkeys *p = r->plan->pkeys;
+	bool talk = pkey == PKEY_DEFAULT;	/* where nobody says anything of partitions */
+
+	if (p) {
+		uint16_t a = key_of(p, dest[src].port, pkey), b = key_of(p, dest[dst].port, pkey);
+
+		talk = a && b && ((a | b) & PKEY_FULL);
+	}
+	jw_uint(j, "pkey", pkey);
+	jw_bool(j, "talk", talk);
+}
+
 static void
 explain(struct ctl_req *r)
 {
@@ -88,6 +114,7 @@ explain(struct ctl_req *r)
 	jw_uint(j, "sl", dest[src].port == dest[dst].port ? 0 :
 		plan_level_sl(r->plan, &dest[src], &dest[dst], level.level));
 	put_level(j, r->plan, &level);
+	put_partition(j, r, src, dst);
 	req_end(r);
 }
 
@@ -113,6 +140,7 @@ path(struct ctl_req *r)
 	jw_uint(j, "dst_lid", found.dst_lid);
 	jw_uint(j, "sl", found.sl);
 	put_level(j, r->plan, &level);
+	put_partition(j, r, src, dst);
 	jw_array(j, "hops");
 	for (unsigned i = 0; i < found.len; i++)
 		put_hop(j, r->plan->fabric, &found.hops[i]);

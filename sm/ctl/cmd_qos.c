@@ -48,7 +48,7 @@ put_sl(struct json *j, const struct plan *p, unsigned sl)
 
 	jw_object(j, NULL);
 	jw_uint(j, "sl", sl);
-	jw_str(j, "use", engine ? "engine" : used ? "level" : dropped ? "dropped" : "as level 0");
+	jw_str(j, "use", engine ? "engine" : used ? "level" : dropped ? "dropped" : "as SL 0");
 	if (used)
 		put_levels_of(j, p, level);
 	else

@@ -46,7 +46,7 @@ def judge(lab, m, levels, what):
             continue
         for sl, row in rows.items():
             lane = lanes[sl]
-            need(lane == 15 or lane in row["vls_switches"] or row["use"] == "as level 0",
+            need(lane == 15 or lane in row["vls_switches"] or row["use"] == "as SL 0",
                  "%s: SL %d goes by VL %d, shown is %s" % (what, sl, lane, row))
     need(not any(s["adaptive"] for s in rows.values()), "nothing is adaptive yet")
     need(all((s["path_class"] or 0) > 0 for s in rows.values() if s["use"] == "engine"),

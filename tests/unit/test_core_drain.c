@@ -144,6 +144,8 @@ drain_a_cable(void **state)
 	assert_int_equal(o.error, 0);
 	assert_int_equal(entries_over(sm, leaf, port), 0);
 	works(sm);
+	assert_non_null(bed_event(sm, EVENT_CONFIG, "by command traffic is kept off L1_0/"));
+	assert_non_null(bed_event(sm, EVENT_ROUTED, " links, 1 of them drained, engine "));
 	/* It is still part of the fabric: its ports are as they were, and known. */
 	assert_int_equal(model_portinfo(b->m, leaf, port)->state, PORT_ACTIVE);
 	assert_int_equal(tap_count(t, MAD_SET, ATTR_PORT_INFO), 0);

@@ -52,8 +52,13 @@ test_add_and_remove(void **state)
 	struct outcome o;
 
 	(void)state;
+	change(sm, CHANGE(ADD, "blue", .pkey = 0x7fff), ERR_INVALID, &o);
+	change(sm, CHANGE(ADD, "default", .pkey = 1), ERR_INVALID, &o);
 	change(sm, CHANGE(ADD, "blue", .members = m, .nmembers = 3), 0, &o);
 	assert_int_equal(o.report.pending, 1);
+	change(sm, CHANGE(ADD, "red", .pkey = 0x7fff), ERR_EXISTS, &o);
+	change(sm, CHANGE(REMOVE, "default"), ERR_REFUSED, &o);
+	assert_non_null(strstr(o.text, "always there"));
 	assert_int_equal(key_at(b, "H0_0_1", 1), 0x8001);
 	assert_int_equal(key_at(b, "H1_0_0", 1), 0x0001);
 	assert_int_equal(key_at(b, "H0_0_0", 1), 0);
@@ -311,8 +316,8 @@ test_few_devices(void **state)
 		if (attr != ATTR_P_KEY_TABLE)
 			assert_int_equal(bed_count(b, MAD_SET, (uint16_t)attr), 0);
 	}
-	assert_non_null(bed_event(sm, EVENT_CONFIG, "partition blue: 1 ports gained access, 0 "
-				  "lost it, 0 have another membership, 2 P_Key blocks written"));
+	assert_non_null(bed_event(sm, EVENT_CONFIG, "partition blue: 1 port gained access, 0 "
+				  "lost it, 0 changed membership, 2 P_Key blocks written"));
 	assert_null(bed_event(sm, EVENT_ROUTED, " is up: "));
 	bed_check(sm);
 	bed_free(b);

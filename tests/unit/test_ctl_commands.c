@@ -576,7 +576,15 @@ test_qos(void **state)
 	json = ASK("qos explain", FROM_TO);
 	assert_true(json_is_null(at(json, "data.level")));
 	has_int(json, "data.sl", 0);
+	assert_true(json_is_true(at(json, "data.talk")));
 	json_decref(json);
+	/* Nobody says anything of partitions, so there is the default one alone. */
+	json = ASK("qos explain", FROM_TO ",\"pkey\":32773");
+	has_int(json, "data.pkey", 5);
+	assert_true(json_is_false(at(json, "data.talk")));
+	json_decref(json);
+	refused("{\"command\":\"partition add\",\"args\":{\"name\":\"red\",\"pkey\":0}}", 2,
+		"0x0001 to 0x7fff");
 	give_levels("qos: {high_limit: 9, levels: [{name: bulk}, {name: fast, sl: 6, priority: "
 		    "high, weight: 64}], rules: [{class: 3, source: gpu-1, level: fast}]}\n");
 	json = ASK("show qos", "");
@@ -586,7 +594,7 @@ test_qos(void **state)
 	has_int(json, "data.levels.1.vl", 1);
 	has_str(json, "data.service_levels.0.levels.0", "bulk");
 	has_int(json, "data.service_levels.0.path_class", 0);
-	has_str(json, "data.service_levels.5.use", "as level 0");
+	has_str(json, "data.service_levels.5.use", "as SL 0");
 	has_str(json, "data.service_levels.6.levels.0", "fast");
 	has_str(json, "data.service_levels.6.use", "level");
 	has_int(json, "data.service_levels.6.vls_switches.0", 1);
