@@ -396,7 +396,8 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 	}
 	if (res->method == MAD_SET)
 		s->push.refused++;
-	s->push.failed_ports += res->method == MAD_SET && res->attr_id == ATTR_P_KEY_TABLE;
+	s->push.failed_ports += res->method == MAD_SET && res->attr_id == ATTR_P_KEY_TABLE &&
+				!push_pkeys_planned(s);
 	if (res->attr_id == ATTR_LINEAR_FDB || res->attr_id == ATTR_SWITCH_INFO)
 		s->push.failed_tables += res->method == MAD_SET;
 	push_failure(s, d, "refuses %s(%s)%s: status 0x%04x, %s", mad_method_name(res->method),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The end of a push, when the last answer is in: what the Sets passed is noted, whoever does not
- * hold its table, or has a port that does not forward, is found and told, and the states of all
- * ports are published. Each is a walk over all ports, part of it in a turn of the loop's.
+ * hold its table, or has a port that does not forward or lacks P_Keys, is found and told, and the
+ * states of all ports are published. Each is a walk over all ports, part of it in a turn of the
+ * loop's.
  */
 #include "sm/core/push_i.h"
 
@@ -21,14 +22,28 @@ port_fails(const struct subnet *s, const struct live_port *p)
 	return push_port_counts(p) && (p->info.state != PORT_ACTIVE || kept);
 }
 
-/* After the last step: ports that should be ACTIVE by now. */
+/* The keys that were said to be written are compared with what the port holds. */
+static bool
+lacks_keys(struct subnet *s, const struct live_port *p)
+{
+	if (!push_pkeys_lack(s, p))
+		return false;
+	if (!p->device->push_failed && !s->push.first_failure[0])
+		push_failure(s, p->device, "port %u does not hold the P_Keys that are planned",
+			     p->number);
+	return true;
+}
+
+/* After the last step: ports that should be ACTIVE by now, and hold their P_Keys. */
 static void
 verify_ports(struct subnet *s, struct device *d)
 {
 	for (unsigned n = 0; n <= d->info.num_ports && !d->silent; n++) {
 		struct live_port *p = &d->ports[n];
+		bool lacks = lacks_keys(s, p);
 
 		if (!port_fails(s, p)) {
+			s->push.failed_ports += lacks;
 			/* A link that was routed round is there now. */
 			if (p->flags & LIVE_PORT_STUCK && p->info.state == PORT_ACTIVE) {
 				p->flags &= (uint16_t)~LIVE_PORT_STUCK;

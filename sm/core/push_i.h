@@ -89,12 +89,20 @@ bool
 push_pkeys_start(struct subnet *s, struct device *d);
 bool
 push_pkeys_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port);
+/* The port whose blocks are next, from device.pkey_block on; -1: none, or none before an answer.
+ * When all of pkey_set is done and answered those of pkey_again follow, from block `first` on: what
+ * was read of them is compared. Of VL arbitration too. */
+int
+push_blocks_port(struct device *d, unsigned first);
 /* An answer, read or set; true: it is no failure. */
 bool
 push_pkeys_answer(struct subnet *s, struct device *d, const struct transact_result *res);
 /* The port is known to hold the table that is planned for it. */
 bool
 push_pkeys_held(const struct subnet *s, const struct live_port *p);
+/* At the end: it could be given the table that this push is for, and is not known to hold it. */
+bool
+push_pkeys_lack(const struct subnet *s, const struct live_port *p);
 /* The link of this port may come up. */
 bool
 push_pkeys_may_rise(const struct subnet *s, const struct live_port *p);

@@ -8,8 +8,9 @@
  * it. What is enforced (push_port.c) follows only where the switch holds the table.
  *
  * Blocks are compared with what tables.h knows. One that is not known is read first if the port
- * carries traffic, so that a restart writes nothing; else it is written as it should be. Where all
- * was written once and nothing has changed since nobody is looked at.
+ * carries traffic, so that a restart writes nothing; else it is written as it should be. At the
+ * end all is compared once more, whatever was sent and answered. Where all was found written and
+ * nothing has changed since nobody is looked at.
  */
 #include "sm/core/push_i.h"
 
@@ -62,8 +63,7 @@ is_of_step(const struct subnet *s, const struct live_port *p)
 {
 	bool outer = p->device->info.node_type == NODE_SWITCH && p->number;
 
-	return outer == (s->push.step == PUSH_PKEYS_SWITCHES) &&
-	       (p->flags & LIVE_PORT_READ || !p->number);
+	return outer == (s->push.step == PUSH_PKEYS_SWITCHES);
 }
 
 /* Through its own cable a host's port is asked. */
@@ -74,21 +74,38 @@ can_ask(const struct subnet *s, const struct live_port *p)
 	       p == &s->topo.own->ports[s->topo.own_port];
 }
 
+/* The port is to hold a table, and can be given it. */
+static bool
+is_to_hold(const struct subnet *s, const struct live_port *p)
+{
+	uint32_t port = plan_port(s, p);
+
+	return port != FABRIC_NONE && s->push.plan->pkeys->table[port] != PKEYS_NONE &&
+	       (p->flags & LIVE_PORT_READ || !p->number) && can_ask(s, p);
+}
+
 bool
 push_pkeys_start(struct subnet *s, struct device *d)
 {
-	const struct plan_pkeys *k = s->push.plan->pkeys;
-
-	for (unsigned n = 0; n <= d->info.num_ports; n++) {
-		const struct live_port *p = &d->ports[n];
-		uint32_t port = plan_port(s, p);
-
-		if (port != FABRIC_NONE && k->table[port] != PKEYS_NONE && is_of_step(s, p) &&
-		    can_ask(s, p))
+	for (unsigned n = 0; n <= d->info.num_ports; n++)
+		if (is_of_step(s, &d->ports[n]) && is_to_hold(s, &d->ports[n]))
 			bits_set(&d->pkey_set, n);
-	}
 	d->pkey_block = 0;
 	return !bits_empty(&d->pkey_set);
+}
+
+int
+push_blocks_port(struct device *d, unsigned first)
+{
+	static const struct bits256 none;
+	int n = bits_first(&d->pkey_set);
+
+	if (n >= 0 || d->inflight)
+		return n;
+	d->pkey_set = d->pkey_again;
+	d->pkey_again = none;
+	d->pkey_block = first;
+	return bits_first(&d->pkey_set);
 }
 
 /* The block at which the device is, of the port at which it is; true: a request goes out. */
@@ -113,16 +130,9 @@ one_next(const struct subnet *s, struct live_port *p, uint32_t port, struct tran
 bool
 push_pkeys_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port)
 {
-	static const struct bits256 none;
 	int n;
 
-	/* What was read is compared when all answers are in. */
-	if (bits_empty(&d->pkey_set) && !d->inflight) {
-		d->pkey_set = d->pkey_again;
-		d->pkey_again = none;
-		d->pkey_block = 0;
-	}
-	while ((n = bits_first(&d->pkey_set)) >= 0) {
+	while ((n = push_blocks_port(d, 0)) >= 0) {
 		struct live_port *p = &d->ports[n];
 		uint32_t at = plan_port(s, p);
 
@@ -158,7 +168,6 @@ push_pkeys_answer(struct subnet *s, struct device *d, const struct transact_resu
 		return true;
 	if (res->method == MAD_SET) {
 		push_failure(s, d, "port %u keeps other P_Keys than were set", n);
-		s->push.failed_ports++;
 		return true;
 	}
 	/* It was read, and is to be written: the port's turn comes once more. */
@@ -176,6 +185,13 @@ push_pkeys_held(const struct subnet *s, const struct live_port *p)
 		if (block_held(s, p, port, b, want) != 1)
 			return false;
 	return port != FABRIC_NONE;
+}
+
+bool
+push_pkeys_lack(const struct subnet *s, const struct live_port *p)
+{
+	return push_pkeys_planned(s) && push_pkeys_due(s) && is_to_hold(s, p) &&
+	       !push_pkeys_held(s, p);
 }
 
 /*

@@ -206,16 +206,9 @@ bool
 push_arbitration_next(struct subnet *s, struct device *d, struct transact_request *r,
 		      unsigned *port)
 {
-	static const struct bits256 none;
 	int n;
 
-	/* What was read is compared when all answers are in. */
-	if (bits_empty(&d->pkey_set) && !d->inflight) {
-		d->pkey_set = d->pkey_again;
-		d->pkey_again = none;
-		d->pkey_block = 1;
-	}
-	while ((n = bits_first(&d->pkey_set)) >= 0) {
+	while ((n = push_blocks_port(d, 1)) >= 0) {
 		struct live_port *p = &d->ports[n];
 		struct arbitration a;
 

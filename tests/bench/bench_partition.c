@@ -91,6 +91,33 @@ make_config(const struct bench *b, unsigned shift)
 	return c;
 }
 
+/* Hosts that do not hold the keys of the plan, or whose ports of switches do not. */
+static unsigned
+count_lacking(const struct bench *b)
+{
+	const struct bed *bed = b->sm->bed;
+	const struct plan *plan = b->sm->s->plan;
+	unsigned lacking = 0;
+
+	for (uint32_t i = 0; i < plan->fabric->nnodes; i++) {
+		const struct fabric_node *n = &plan->fabric->nodes[i];
+		uint32_t at = bed->net->nnodes;
+		bool lacks = false;
+
+		while (n->type == NODE_CA && at-- && bed->net->nodes[at].guid != n->guid)
+			continue;
+		for (unsigned k = 0; n->type == NODE_CA && k < 32; k++) {
+			const struct ibnet_port *cable = &bed->net->nodes[at].ports[1];
+			uint16_t key = plan_pkeys_at(plan->pkeys, n->first_port + 1, k);
+
+			lacks |= model_pkey(bed->m, at, 1, k) != key ||
+				 model_pkey(bed->m, cable->peer, cable->peer_port, k) != key;
+		}
+		lacking += lacks;
+	}
+	return lacking;
+}
+
 static void
 tell(struct bench *b, const char *what)
 {
@@ -98,6 +125,7 @@ tell(struct bench *b, const char *what)
 	       b->asked > 0 ? -1 : b->took,
 	       (unsigned long long)bed_count(b->sm->bed, MAD_SET, ATTR_P_KEY_TABLE));
 	fflush(stdout);
+	assert_int_equal(count_lacking(b), 0);
 }
 
 static void

@@ -41,6 +41,97 @@ test_rehearsal(void **state)
 	bed_free(sm->bed);
 }
 
+/* Who holds the keys that his port's table in the plan has: all hosts, and what leads to them. */
+static void
+check_all_hold(const struct bed_sm *sm)
+{
+	const struct fabric *f = sm->s->plan->fabric;
+	const struct bed *b = sm->bed;
+	unsigned hosts = 0;
+
+	for (uint32_t i = 0; i < f->nnodes; i++) {
+		uint32_t at = f->nodes[i].type == NODE_CA ? bed_node(b, f->nodes[i].name) : 0;
+		const struct ibnet_port *cable = &b->net->nodes[at].ports[1];
+
+		for (unsigned n = 0; f->nodes[i].type == NODE_CA && n < 64; n++) {
+			uint16_t key = plan_pkeys_at(sm->s->plan->pkeys, f->nodes[i].first_port + 1,
+						     n);
+
+			assert_int_equal(model_pkey(b->m, at, 1, n), key);
+			assert_int_equal(model_pkey(b->m, cable->peer, cable->peer_port, n), key);
+			hosts += !n;
+		}
+	}
+	assert_int_equal(hosts, 16);
+}
+
+/* Nobody knows what ports that carry traffic hold, so it is read first; what then differs is
+ * written, in whatever order requests and answers come. */
+static void
+test_read_and_written(void **state)
+{
+	static const unsigned windows[] = { 1, 2, 3, 7, 64 };
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct bed_sm *sm = live_options("ft3 4", &(struct model_options){ 0 });
+		struct config *conf = parse_ok("partitions: [{name: blue, pkey: 5, "
+					       "members: [{nodes: all}]}]\n");
+
+		sm->conf.read_tables = false;
+		sm->conf.max_smps = windows[i];
+		start(sm, "");
+		subnet_set_policy(sm->s, conf);
+		subnet_configure(sm->s, &sm->conf, NULL, STAGE_PARTITIONS);
+		config_free(conf);
+		assert_true(bed_quiet(sm, BOUND));
+		check_all_hold(sm);
+		bed_free(sm->bed);
+	}
+}
+
+/* When keys go to hosts, what a port of a switch took a moment ago is not known any more. */
+static bool
+forgets(struct bed_sm *sm, struct port_mad *m)
+{
+	struct live_port *host = &sm->s->topo.own->ports[sm->s->topo.own_port];
+	struct smp smp;
+
+	if (sm->s->stage != SUBNET_PUSH || sm->s->push.step != PUSH_PKEYS_HOSTS ||
+	    smp_decode(&smp, m->mad, MAD_SIZE) || smp.h.method != MAD_SET)
+		return true;
+	tables_forget(&sm->s->topo.tables, live_peer(host));
+	sm->out = NULL;
+	return true;
+}
+
+/* A step does not count as done for what it sent: what is not known to be held is looked at
+ * again. */
+static void
+test_not_known(void **state)
+{
+	struct bed_sm *sm = live_options("ft3 4", &(struct model_options){ 0 });
+	struct part_member m = member(sm->bed, "H1_0_0", MEMBERSHIP_FULL);
+	struct live_port *port;
+	struct outcome o;
+
+	(void)state;
+	sm->conf.read_tables = false;
+	start(sm, "");
+	sm->out = forgets;
+	change(sm, CHANGE(ADD, "blue", .members = &m, .nmembers = 1), 0, &o);
+	assert_null(sm->out);
+	assert_true(sm->s->push_incomplete);
+	for (unsigned i = 0; i < 100 && sm->s->push_incomplete; i++)
+		bed_wait(sm->bed, MSEC(100));
+	assert_false(sm->s->push_incomplete);
+	port = live_peer(&sm->s->topo.own->ports[sm->s->topo.own_port]);
+	for (unsigned b = 0; b < tables_pkey_blocks(port); b++)
+		assert_int_equal(tables_pkeys(&sm->s->topo.tables, port, b, NULL), TABLES_HELD);
+	check_all_hold(sm);
+	bed_free(sm->bed);
+}
+
 static void
 test_add_and_remove(void **state)
 {
@@ -489,6 +580,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rehearsal),
+		cmocka_unit_test(test_read_and_written),
+		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_add_and_remove),
 		cmocka_unit_test(test_default),
 		cmocka_unit_test(test_file),

@@ -175,6 +175,33 @@ weight(void **state)
 	down(&r);
 }
 
+/* A manager that starts reads what ports that carry traffic hold; what then differs is written, in
+ * whatever order requests and answers come. */
+static void
+weight_read(void **state)
+{
+	static const unsigned windows[] = { 1, 2, 3, 7 };
+	const char *all[] = { "1:64", "0:9" };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct rig r;
+
+		up(&r, "ft2 4 2 3", fattree, LEVELS "]}\n");
+		config_free(r.conf);
+		r.conf = parse("qos: {high_limit: 7, levels: [{name: bulk, weight: 9}, {name: "
+			       "latency, priority: high, weight: 64}]}\n");
+		bed_stop(r.sm);
+		r.sm->conf.max_smps = windows[i];
+		r.sm->conf.read_tables = false;
+		tap_clear(r.tap);
+		start(&r);
+		assert_true(tap_count(r.tap, MAD_GET, ATTR_VL_ARBITRATION) > 0);
+		check_arbitration(&r, all, all);
+		down(&r);
+	}
+}
+
 /* A tree closes no circle on any lanes: levels come, change lanes and go while packets pass, and no
  * entry of a forwarding table is touched. */
 static void
@@ -428,6 +455,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tree),
 		cmocka_unit_test(weight),
+		cmocka_unit_test(weight_read),
 		cmocka_unit_test(under_traffic),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(groups),
