@@ -11,6 +11,7 @@
  * was ever in is left as it is. One that a device refuses is told once, and tried again when it is
  * changed, when the port comes up again, and after longer and longer.
  */
+#include "sm/core/guids.h"
 #include "sm/core/subnet_i.h"
 
 #include <string.h>

@@ -12,6 +12,7 @@
  * goes step by step, of which the long ones stop after a slice. Records change from settle() on;
  * what has come so far is not left half done (lids_drop).
  */
+#include "sm/core/lids.h"
 #include "sm/core/subnet_i.h"
 
 #include <stdio.h>

@@ -7,9 +7,14 @@
 #include "sm/base/loop.h"
 
 /* What a subnet keeps of multicast: multicast.c, and mft.c for what is written. */
+struct agent;
+struct device;
 struct plan;
 struct plan_stages;
 struct span;
+struct subnet;
+struct transact_request;
+struct transact_result;
 
 /* What a round does to multicast tables: see mft.c. */
 enum multicast_step {
@@ -56,5 +61,52 @@ struct multicast {
 	struct plan_stages *then_stages;	/* and how */
 	bool then_reregister;		/* and whether hosts are asked to register again */
 };
+
+/* multicast.c */
+void
+multicast_init(struct subnet *s);
+void
+multicast_free(struct subnet *s);
+/* The members of groups that have the multicast LID have changed. */
+void
+multicast_changed(struct subnet *s, uint16_t mlid);
+/* So have the paths of the fabric, or what switches hold. */
+void
+multicast_changed_all(struct subnet *s);
+/* Let go of what is under way. */
+void
+multicast_drop(struct subnet *s);
+
+/* mft.c */
+void
+mft_init(struct subnet *s);
+void
+mft_end(struct subnet *s);
+/* The switch was reset, or somebody else may have written to it. */
+void
+mft_forget(struct subnet *s, struct device *d);
+/* Take the trees away before the plan is pushed, which follows. False: there are none; then nothing
+ * is taken over. */
+bool
+mft_withdraw(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool reregister);
+/* Nothing else is to be done: write tables if some differ. True: that is under way, and ends in
+ * between_over(). */
+bool
+mft_write(struct subnet *s);
+bool
+mft_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+mft_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+mft_idle(struct subnet *s);
+/* Blocks of a switch's table up to the last that has, or may have, an entry. */
+unsigned
+mft_blocks(const struct device *d);
+/* Whether there is such a block, at this position, among what was ever looked at. */
+bool
+mft_has(const struct device *d, unsigned block, unsigned position);
+/* What the switch holds there; false: that is not known. */
+bool
+mft_block(const struct device *d, unsigned block, unsigned position, uint16_t masks[32]);
 
 #endif

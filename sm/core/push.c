@@ -23,6 +23,7 @@
  * slices, so that others have their turn between them (push_turn). Where P_Keys of a few ports are
  * all that has changed only their devices are walked over (push_few.c).
  */
+#include "sm/core/push.h"
 #include "sm/core/push_i.h"
 
 #include <stdarg.h>

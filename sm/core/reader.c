@@ -17,6 +17,7 @@
  * SL to VL maps are asked for one by one. The optimised forms, with bits of the modifier for all
  * input or all output ports (IBA 14.2.5.8), are for Sets: a Get has one map for its answer.
  */
+#include "sm/core/reader.h"
 #include "sm/core/subnet_i.h"
 
 #include "sm/sa/sa.h"

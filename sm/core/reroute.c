@@ -7,6 +7,7 @@
  * the configured chain until the configuration's engines change or a plain reroute comes. What was
  * refused leaves nothing behind.
  */
+#include "sm/core/reroute.h"
 #include "sm/core/subnet_i.h"
 
 #include <stdarg.h>

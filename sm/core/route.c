@@ -9,6 +9,7 @@
  * way. What is under way belongs to the subnet until it is let go (route_drop): then the worker's
  * result is thrown away.
  */
+#include "sm/core/route.h"
 #include "sm/core/subnet_i.h"
 
 #include <string.h>

@@ -17,6 +17,7 @@
  * again while that makes others answer, then it is silent: it stays in the model with its last
  * known tables while its cables are up. What the answers mean is in discover.c.
  */
+#include "sm/core/sweep.h"
 #include "sm/core/sweep_i.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@
  * can keep the others waiting, or fill the queues of subscribers. What a port that babbles comes to
  * is health.c's.
  */
+#include "sm/core/trap.h"
 #include "sm/core/subnet_i.h"
 
 #include <stdio.h>
