@@ -100,12 +100,30 @@ disable_next(struct subnet *s, struct agent *a, struct transact_request *r)
 	return true;
 }
 
+/* Told once, for it is tried again and again. */
+static void
+tell_refused(struct subnet *s, const struct device *d, unsigned port, bool disables)
+{
+	char text[DEVICE_TEXT_SIZE];
+
+	for (uint32_t i = 0; i < s->drains.len; i++) {
+		struct drain *e = &s->drains.list[i];
+
+		if (e->guid != d->guid || e->port != (int)port)
+			continue;
+		if (e->refused)
+			return;
+		e->refused = true;
+	}
+	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, port, "port %u of %s cannot be %s",
+		     port, device_text(text, d, s->env.names), disables ? "disabled" : "enabled");
+}
+
 void
 disable_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 {
 	struct device *d = list_entry(a, struct device, agent);
 	unsigned n = res->attr_mod & 0xff;
-	char text[DEVICE_TEXT_SIZE];
 	struct portinfo sent;
 
 	if (a->kind != AGENT_DEVICE)
@@ -116,11 +134,8 @@ disable_done(struct subnet *s, struct agent *a, const struct transact_result *re
 	portinfo_decode(&sent, res->sent);
 	if (res->error || res->mad_status) {
 		loop_timer_set(s->disable_retry, RETRY);
-		if (res->error == ERR_CLOSED)
-			return;
-		subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, n, "port %u of %s cannot be "
-			     "%s", n, device_text(text, d, s->env.names),
-			     sent.phys_state == PHYS_DISABLED ? "disabled" : "enabled");
+		if (res->error != ERR_CLOSED)
+			tell_refused(s, d, n, sent.phys_state == PHYS_DISABLED);
 		return;
 	}
 	portinfo_decode(&d->ports[n].info, res->data);

@@ -244,10 +244,12 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 
 		lifted += meant;
 		/* A port that is disabled has to be enabled first: disable.c. */
-		if (meant && old->act == DRAIN_DISABLED && !drain)
+		if (meant && old->act == DRAIN_DISABLED && !drain) {
 			old->act = DRAIN_ENABLING;
-		else if (meant)
+			old->refused = false;
+		} else if (meant) {
 			continue;
+		}
 		d->list[left++] = *old;
 	}
 	if (drain == (lifted > 0))
@@ -340,17 +342,37 @@ mark(const struct fabric *f, const struct drain *d, bool *cut)
 	}
 }
 
-const struct fabric *
-drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
-	   struct change_report *report)
+/* Which cables are shown as lost, by port: the caller's. `kept`: drained ones that stay. */
+static bool *
+cut_by(const struct drains *d, const struct drain *more, const struct fabric *f, uint32_t *kept)
 {
 	bool *cut = mem_array(f->nports, sizeof(*cut));
-	const struct fabric *shown;
 
 	for (uint32_t i = 0; i < d->len; i++)
 		if (d->list[i].act != DRAIN_ENABLING)
 			mark(f, &d->list[i], cut);
-	report->kept = d->len ? keep_together(f, cut) : 0;
+	if (more)
+		mark(f, more, cut);
+	*kept = d->len || more ? keep_together(f, cut) : 0;
+	return cut;
+}
+
+uint32_t
+drains_kept(const struct drains *d, const struct drain *more, const struct fabric *f)
+{
+	uint32_t kept;
+
+	mem_free(cut_by(d, more, f, &kept));
+	return kept;
+}
+
+const struct fabric *
+drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
+	   struct change_report *report)
+{
+	bool *cut = cut_by(d, NULL, f, &report->kept);
+	const struct fabric *shown;
+
 	report->cables = 0;
 	for (uint32_t i = 0; i < f->nports; i++)
 		report->cables += cut[i] && f->ports[i].peer > i;

@@ -2,6 +2,7 @@
 #ifndef CORE_DRAIN_H
 #define CORE_DRAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "sm/base/clock.h"
 #include "sm/base/error.h"
@@ -25,6 +26,7 @@ struct drain {
 	enum health_condition why;	/* HEALTH_ASKED: by an administrator */
 	int64_t since;		/* wall microseconds; 0: not known */
 	monotime heard;		/* DRAIN_UNTIL_WELL: when it was seen to be unwell last */
+	bool refused;		/* the port does not take it: that was told */
 };
 
 struct drains {
@@ -55,6 +57,9 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 const struct fabric *
 drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
 	   struct change_report *report);
+/* How many drained cables stay in use, with `more` drained too (NULL: none): no snapshot is made. */
+uint32_t
+drains_kept(const struct drains *d, const struct drain *more, const struct fabric *f);
 /* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
 const struct fabric *
 drains_without(const struct fabric *f, const struct change *c, struct change_report *report);

@@ -32,7 +32,8 @@
 #define SOON MSEC(1)
 #define APART MSEC(100)		/* two ends tell of one fall of a cable */
 #define MEMORY SEC(3600)	/* of relapses */
-#define SLICE 128u		/* devices looked at in one turn */
+#define SLICE 128u		/* devices looked at in one turn, and slots */
+#define ACTS 4u			/* in one turn, for each looks at all cables of the fabric */
 #define SLOTS_MAX 8192u
 #define COMMAND SEC(1)		/* a command under way is waited for */
 
@@ -202,15 +203,7 @@ drain_of(struct subnet *s, const struct ailment *a, const struct live_port *p)
 static uint32_t
 kept_with(const struct subnet *s, const struct drain *more)
 {
-	struct change_report report;
-	struct drains trial;
-
-	drains_copy(&trial, &s->drains);
-	if (more)
-		drains_add(&trial, more);
-	fabric_unref(drains_cut(&trial, s->plan->fabric, s->generation, &report));
-	drains_free(&trial);
-	return report.kept;
+	return drains_kept(&s->drains, more, s->plan->fabric);
 }
 
 /* The end of its cable at which it is disabled; NULL: there is none. */
@@ -294,6 +287,7 @@ act(struct subnet *s, struct ailment *a, struct device *d)
 	a->tried = s->generation;
 	if (action_for(s, a->why) <= ACTION_REPORT)
 		return;
+	s->health.acts++;
 	if (drain_of(s, a, a->port ? &d->ports[a->port] : NULL)) {
 		snprintf(a->left, sizeof(a->left), "traffic is kept off already");
 		return;
@@ -436,6 +430,7 @@ enough(struct subnet *s, struct ailment *a)
 	if (a->told || a->due)
 		return;
 	a->due = true;
+	s->health.looked = 0;
 	loop_timer_set(s->health.timer, SOON);
 }
 
@@ -650,32 +645,44 @@ any_until_well(const struct subnet *s)
 	return false;
 }
 
+/* A slice of what was noticed; true: that was the last. */
+static bool
+look_after_some(struct subnet *s)
+{
+	struct health *h = &s->health;
+	uint32_t end = h->looked + SLICE < h->len ? h->looked + SLICE : h->len;
+
+	for (h->acts = 0; h->looked < end && h->acts < ACTS; h->looked++)
+		if (h->list[h->looked].guid && look_after(s, &h->list[h->looked]))
+			ailment_forget(h, h->looked);
+	if (h->looked < h->len)
+		return false;
+	h->looked = 0;
+	return true;
+}
+
 static void
 on_tick(void *subnet)
 {
 	struct subnet *s = subnet;
 	struct health *h = &s->health;
-	bool any = false;
+	bool more = false;
 
 	if (s->role == ROLE_MASTER && s->reroute.done) {
 		loop_timer_set(h->timer, COMMAND);
 		return;
 	}
-	if (h->walking && may_act(s))
-		walk(s);
-	for (uint32_t i = 0; i < h->len; i++) {
-		if (!h->list[i].guid)
-			continue;
-		if (may_act(s) && look_after(s, &h->list[i]))
-			ailment_forget(h, i);
-		else
-			any = true;
+	if (may_act(s)) {
+		if (h->walking)
+			walk(s);
+		more = !look_after_some(s);
+		if (!more)
+			lift(s);
+		more |= h->walking;
 	}
-	if (may_act(s))
-		lift(s);
-	if (h->walking && may_act(s))
+	if (more)
 		loop_timer_set(h->timer, SOON);
-	else if (any || any_until_well(s))
+	else if (h->by_guid.len || any_until_well(s))
 		loop_timer_set(h->timer, TICK);
 }
 

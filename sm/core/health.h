@@ -41,6 +41,8 @@ struct health {
 	uint32_t size;			/* slots allocated */
 	uint32_t free;			/* first free slot below len; MAP_NONE */
 	uint32_t told;			/* of them, those that are so */
+	uint32_t looked;		/* slot from which on they are looked after next */
+	uint32_t acts;			/* what was done, or tried, in this turn */
 	uint32_t at;			/* place in topo.table where the walk goes on, */
 	bool walking;			/* which looks at what was there before we led */
 	bool full;			/* more is wrong than there are slots */

@@ -272,7 +272,7 @@ disable_a_host(void **state)
 	end(sm, t);
 }
 
-/* A port that cannot be disabled is told of, and tried again. */
+/* A port that cannot be disabled is told of, once, and tried again. */
 static void
 refuses_to_be_disabled(void **state)
 {
@@ -285,6 +285,9 @@ refuses_to_be_disabled(void **state)
 	model_refuse(b->m, leaf, ATTR_PORT_INFO, 0x1c);
 	errors(sm, leaf, port_to(b, "L1_0", "H1_0_1"), 12);
 	assert_non_null(bed_event(sm, EVENT_REFUSED, "cannot be disabled"));
+	bed_forget(sm);
+	bed_wait(b, SEC(30));
+	assert_null(bed_event(sm, EVENT_REFUSED, "cannot be disabled"));
 	model_refuse(b->m, leaf, ATTR_PORT_INFO, 0);
 	bed_wait(b, SEC(12));
 	assert_true(bed_quiet(sm, BOUND));
