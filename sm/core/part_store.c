@@ -41,10 +41,11 @@ part_rows_free(struct part_rows *r)
 	*r = (struct part_rows){ 0 };
 }
 
+/* From the end: members are loaded row by row, in order of their partitions' names. */
 struct part_row *
 part_rows_find(const struct part_rows *r, const char *name)
 {
-	for (uint32_t i = 0; i < r->len; i++)
+	for (uint32_t i = r->len; i-- > 0;)
 		if (!strcmp(r->list[i].name, name))
 			return &r->list[i];
 	return NULL;
@@ -240,22 +241,13 @@ part_store_load(struct subnet *s)
 
 /* ---- Writing ---- */
 
+/* The row of that name, or of a member of what has it (a GUID; ""); NULL as value: it goes. */
 static void
-put(struct subnet *s, const char *value, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* A row; NULL: it goes. */
-static void
-put(struct subnet *s, const char *value, const char *fmt, ...)
+put(struct subnet *s, const char *value, const char *kind, const char *name, const char *guid)
 {
 	struct buf key = { 0 };
-	char rest[1200];
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(rest, sizeof(rest), fmt, ap);
-	va_end(ap);
-	buf_printf(&key, "%s/%s", s->conf->name, rest);
+	buf_printf(&key, "%s/%s/%s%s%s", s->conf->name, kind, name, *guid ? "/" : "", guid);
 	if (value)
 		store_put(s->env.store, STORE_PARTITIONS, key.data, value);
 	else
@@ -283,7 +275,7 @@ put_members(struct subnet *s, const struct part_row *from, const struct part_row
 			continue;
 		snprintf(value, sizeof(value), "%s%s", memberships[m->membership],
 			 m->index0 ? " index0" : "");
-		put(s, value, "member/%s/%s", to->name, guid_text(guid, m->guid));
+		put(s, value, "member", to->name, guid_text(guid, m->guid));
 	}
 }
 
@@ -294,7 +286,7 @@ drop_members(struct subnet *s, const struct part_row *from, const struct part_ro
 
 	for (uint32_t i = 0; i < from->nmembers; i++)
 		if (!member_of(to, from->members[i].guid))
-			put(s, NULL, "member/%s/%s", from->name,
+			put(s, NULL, "member", from->name,
 			    guid_text(guid, from->members[i].guid));
 }
 
@@ -306,10 +298,10 @@ part_store_row(struct subnet *s, const struct part_row *from, const struct part_
 	if (from)
 		drop_members(s, from, to);
 	if (from && !to)
-		put(s, NULL, "partition/%s", from->name);
+		put(s, NULL, "partition", from->name, "");
 	if (to && (!from || from->pkey != to->pkey || from->ipoib != to->ipoib)) {
 		snprintf(value, sizeof(value), "0x%04x%s", to->pkey, to->ipoib ? " ipoib" : "");
-		put(s, value, "partition/%s", to->name);
+		put(s, value, "partition", to->name, "");
 	}
 	if (to)
 		put_members(s, from, to);
@@ -328,7 +320,7 @@ drop_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
 
 	(void)guids;
 	if (!pins_get(d->other, key, &len))
-		put(d->s, NULL, "%s/%s", d->kind, key);
+		put(d->s, NULL, d->kind, key, "");
 }
 
 static void
@@ -345,7 +337,7 @@ put_pin(void *arg, const char *key, const uint64_t *guids, uint32_t len)
 	buf_str(&value, "");
 	for (uint32_t i = 0; i < len; i++)
 		buf_printf(&value, "%s%s", i ? " " : "", guid_text(guid, guids[i]));
-	put(d->s, value.data ? value.data : "", "%s/%s", d->kind, key);
+	put(d->s, value.data, d->kind, key, "");
 	buf_free(&value);
 }
 
