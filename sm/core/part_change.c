@@ -293,20 +293,6 @@ keys_of(const struct partition_job *j, unsigned side, uint32_t port, uint32_t *l
 	return p->keys + p->tables[t].first;
 }
 
-/* Bits of the memberships that a port has: 1 limited, 2 full. */
-static unsigned
-access_bits(const struct partition_job *j, unsigned side, uint32_t port, uint16_t number)
-{
-	uint32_t len;
-	const uint16_t *keys = keys_of(j, side, port, &len);
-	unsigned bits = 0;
-
-	for (uint32_t i = 0; i < len; i++)
-		if ((keys[i] & PKEY_NUMBER) == number)
-			bits |= keys[i] & PKEY_FULL ? 2 : 1;
-	return bits;
-}
-
 static void
 note_access(struct partition_report *r, const struct fabric *f, uint32_t port, uint16_t number,
 	    unsigned before, unsigned after)
@@ -325,26 +311,30 @@ note_access(struct partition_report *r, const struct fabric *f, uint32_t port, u
 		.after = (uint8_t)after };
 }
 
-/* Each number in either table, once. */
+/* Each number in either table, once: `access` has the bits of its memberships, 1 limited and 2 full
+ * before, four times that after, and is empty between ports. */
 static void
-compare_port(struct partition_report *r, const struct partition_job *j, uint32_t port)
+compare_port(struct partition_report *r, const struct partition_job *j, uint32_t port,
+	     uint8_t access[PKEY_NUMBER + 1])
 {
+	const uint16_t *keys[2];
+	uint32_t len[2];
+
 	for (unsigned side = 0; side < 2; side++) {
-		uint32_t len;
-		const uint16_t *keys = keys_of(j, side, port, &len);
-
-		for (uint32_t i = 0; i < len; i++) {
-			uint16_t number = keys[i] & PKEY_NUMBER;
-			unsigned bits[2] = { access_bits(j, 0, port, number),
-					     access_bits(j, 1, port, number) };
-
-			/* That of both bits is met twice, and what both sides have as well. */
-			if (!number || (side && bits[0]) ||
-			    (!(keys[i] & PKEY_FULL) && bits[side] == 3))
-				continue;
-			note_access(r, j->fabric, port, number, bits[0], bits[1]);
-		}
+		keys[side] = keys_of(j, side, port, &len[side]);
+		for (uint32_t i = 0; i < len[side]; i++)
+			access[keys[side][i] & PKEY_NUMBER] |=
+				(uint8_t)((keys[side][i] & PKEY_FULL ? 2 : 1) << 2 * side);
 	}
+	for (unsigned side = 0; side < 2; side++)
+		for (uint32_t i = 0; i < len[side]; i++) {
+			uint16_t number = keys[side][i] & PKEY_NUMBER;
+
+			if (number)
+				note_access(r, j->fabric, port, number, access[number] & 3,
+					    access[number] >> 2);
+			access[number] = 0;
+		}
 }
 
 static uint32_t
@@ -373,6 +363,7 @@ part_change_compare(struct partition_job *j)
 	const struct partition *p = j->changed ? policy_by_name(j->policy, j->changed) : NULL;
 	struct partition_report *r = &j->outcome;
 	uint32_t len = j->before ? j->ndiffer : j->fabric->nports;
+	uint8_t *access = mem_array(PKEY_NUMBER + 1u, sizeof(*access));
 
 	r->pkey = p ? p->pkey : 0;
 	r->pending = j->report.pending;
@@ -383,8 +374,9 @@ part_change_compare(struct partition_job *j)
 			continue;
 		r->blocks += blocks_differing(j, port);
 		if (selected_kind_of(j->fabric, port))
-			compare_port(r, j, port);
+			compare_port(r, j, port, access);
 	}
+	mem_free(access);
 }
 
 /* ---- It is done ---- */
