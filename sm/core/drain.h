@@ -57,7 +57,7 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 const struct fabric *
 drains_cut(const struct drains *d, const struct fabric *f, uint64_t generation,
 	   struct change_report *report);
-/* How many drained cables stay in use, with `more` drained too (NULL: none): no snapshot is made. */
+/* How many drained cables stay in use, with `more` beside them (NULL: none). Makes no snapshot. */
 uint32_t
 drains_kept(const struct drains *d, const struct drain *more, const struct fabric *f);
 /* The snapshot without the node or cable of CHANGE_FAIL (a reference); report->cables is filled. */
