@@ -69,15 +69,18 @@ no_partition(const struct subnet *s, const char *name, struct error *e)
 static uint16_t
 free_pkey(const struct subnet *s, const struct part_rows *rows)
 {
-	for (unsigned n = 1; n < PKEY_DEFAULT; n++) {
-		bool taken = s->parts.policy && policy_by_pkey(s->parts.policy, (uint16_t)n);
+	const struct policy *p = s->parts.policy;
+	bool *taken = mem_array(PKEY_NUMBER + 1u, sizeof(*taken));
+	uint16_t pkey = 1;
 
-		for (uint32_t i = 0; i < rows->len && !taken; i++)
-			taken = rows->list[i].pkey == n;
-		if (!taken)
-			return (uint16_t)n;
-	}
-	return 0;
+	for (uint32_t i = 0; p && i < p->len; i++)
+		taken[p->list[i]->pkey & PKEY_NUMBER] = true;
+	for (uint32_t i = 0; i < rows->len; i++)
+		taken[rows->list[i].pkey & PKEY_NUMBER] = true;
+	while (pkey < PKEY_DEFAULT && taken[pkey])
+		pkey++;
+	mem_free(taken);
+	return pkey < PKEY_DEFAULT ? pkey : 0;
 }
 
 static int
