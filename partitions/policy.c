@@ -192,8 +192,8 @@ add(struct policy *policy, const char *name)
 	return p;
 }
 
-static bool
-is_for(const struct config_partition *c, const char *subnet)
+bool
+partition_is_for(const struct config_partition *c, const char *subnet)
 {
 	for (unsigned i = 0; c->subnets && c->subnets[i]; i++)
 		if (!strcmp(c->subnets[i], subnet))
@@ -314,7 +314,7 @@ make_all(struct policy *policy, const struct policy_input *in, struct error *e)
 
 	policy->list = mem_array(conf->len + in->nrows + 1u, sizeof(struct partition *));
 	for (unsigned i = 0; i < conf->len && !rc; i++)
-		if (is_for(&conf->list[i], in->subnet))
+		if (partition_is_for(&conf->list[i], in->subnet))
 			rc = make(policy, in, conf->list[i].name, &conf->list[i],
 				  take_named_row(&rows, conf->list[i].name), e);
 	for (uint32_t i = 0; i < rows.len && !rc; i++)
@@ -430,7 +430,7 @@ policy_wanted(const struct policy_input *in)
 	bool wanted = in->nrows > 0;
 
 	for (unsigned i = 0; i < in->conf->partitions.len; i++)
-		wanted |= is_for(&in->conf->partitions.list[i], in->subnet);
+		wanted |= partition_is_for(&in->conf->partitions.list[i], in->subnet);
 	return wanted;
 }
 

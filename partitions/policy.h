@@ -102,6 +102,9 @@ struct policy_input {
 	const char *changed;
 };
 
+/* What the file says of it is for this subnet. */
+bool
+partition_is_for(const struct config_partition *c, const char *subnet);
 /* Does anybody say anything of partitions? Else ports keep what they have (see compile.h). */
 bool
 policy_wanted(const struct policy_input *in);

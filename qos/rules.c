@@ -31,15 +31,6 @@ level_by_name(const struct config_qos *q, const char *name)
 	return 0;
 }
 
-static bool
-is_for(const struct config_partition *p, const char *subnet)
-{
-	for (const char **s = p->subnets; s && *s; s++)
-		if (!strcmp(*s, subnet))
-			return true;
-	return !p->subnets;
-}
-
 /* 0: there is no such partition in this subnet. */
 static uint16_t
 pkey_of(const struct rules_input *in, const char *name)
@@ -51,7 +42,8 @@ pkey_of(const struct rules_input *in, const char *name)
 		return p->pkey;
 	for (unsigned i = 0; i < all->len; i++)
 		if (!strcmp(all->list[i].name, name))
-			return is_for(&all->list[i], in->subnet) ? (uint16_t)all->list[i].pkey : 0;
+			return partition_is_for(&all->list[i], in->subnet) ?
+				(uint16_t)all->list[i].pkey : 0;
 	return strcmp(name, "default") ? 0 : PKEY_DEFAULT;
 }
 
@@ -258,7 +250,8 @@ make_partitions(struct maker *m)
 				     sizeof(*l->partitions));
 	for (unsigned i = 0; i < all->len; i++) {
 		const struct config_partition *p = &all->list[i];
-		uint16_t pkey = is_for(p, m->in->subnet) ? pkey_of(m->in, p->name) : 0;
+		uint16_t pkey = partition_is_for(p, m->in->subnet) ?
+			pkey_of(m->in, p->name) : 0;
 
 		if (!pkey)
 			continue;
