@@ -60,7 +60,9 @@ collect_alias(void *arg, uint64_t alias, uint64_t port)
 {
 	struct partition_job *j = arg;
 
-	j->aliases = mem_realloc(j->aliases, j->naliases + 1u, sizeof(*j->aliases));
+	/* Room doubles: hosts with virtual functions have a dozen each. */
+	if (!(j->naliases & (j->naliases - 1)))
+		j->aliases = mem_realloc(j->aliases, 2u * j->naliases + 1u, sizeof(*j->aliases));
 	j->aliases[j->naliases++] = (struct pkeys_alias){ alias, port };
 }
 

@@ -2,6 +2,7 @@
 #include "sm/ctl/command.h"
 
 #include <string.h>
+#include "sm/base/map.h"
 #include "sm/base/mem.h"
 #include "sm/ctl/find.h"
 
@@ -15,6 +16,9 @@
 
 struct listed {
 	struct partition_view view;	/* as it was at the start */
+	struct map by_alias;		/* alias -> its place in view.aliases */
+	struct map by_port;		/* port GUID -> that of the first of its aliases, */
+	uint32_t *next_alias;		/* and of each the next one of the port; MAP_NONE */
 	const char *name;		/* the only partition; NULL: all */
 	bool members;			/* list them */
 	bool guids;			/* list what is said of GUIDs */
@@ -30,8 +34,25 @@ listed_free(void *state)
 {
 	struct listed *l = state;
 
+	map_free(&l->by_alias);
+	map_free(&l->by_port);
+	mem_free(l->next_alias);
 	partition_view_free(&l->view);
 	mem_free(l);
+}
+
+/* There may be a dozen for each host; what comes first in the view is found first. */
+static void
+index_aliases(struct listed *l)
+{
+	const struct partition_view *v = &l->view;
+
+	l->next_alias = mem_array(v->naliases + 1u, sizeof(*l->next_alias));
+	for (uint32_t i = v->naliases; i-- > 0;) {
+		l->next_alias[i] = map_get(&l->by_port, v->aliases[i].port);
+		map_set(&l->by_port, v->aliases[i].port, i);
+		map_set(&l->by_alias, v->aliases[i].alias, i);
+	}
 }
 
 /* Members of each partition: first ports of each table, then the numbers in it, once each. */
@@ -87,12 +108,11 @@ origin_word(unsigned origin)
 }
 
 static bool
-is_alias(const struct partition_view *v, const struct fabric *f, uint64_t guid)
+is_alias(const struct listed *l, const struct fabric *f, uint64_t guid)
 {
-	for (uint32_t i = 0; i < v->naliases; i++)
-		if (v->aliases[i].alias == guid)
-			return fabric_port_by_guid(f, v->aliases[i].port) != FABRIC_NONE;
-	return false;
+	uint32_t i = map_get(&l->by_alias, guid);
+
+	return i != MAP_NONE && fabric_port_by_guid(f, l->view.aliases[i].port) != FABRIC_NONE;
 }
 
 static void
@@ -116,7 +136,7 @@ static void
 put_pending(struct json *j, struct listed *l, const struct fabric *f, const struct part_member *m)
 {
 	if (fabric_port_by_guid(f, m->guid) != FABRIC_NONE ||
-	    fabric_node_by_guid(f, m->guid) != FABRIC_NONE || is_alias(&l->view, f, m->guid))
+	    fabric_node_by_guid(f, m->guid) != FABRIC_NONE || is_alias(l, f, m->guid))
 		return;
 	if (++l->pending > PENDING_NAMED && !l->members)
 		return;
@@ -134,9 +154,9 @@ who_says(const struct listed *l, const struct partition *p, const struct fabric 
 {
 	const struct part_member *m = partition_member(p, f->ports[port].guid);
 
-	for (uint32_t i = 0; !m && i < l->view.naliases; i++)
-		if (l->view.aliases[i].port == f->ports[port].guid)
-			m = partition_member(p, l->view.aliases[i].alias);
+	for (uint32_t i = map_get(&l->by_port, f->ports[port].guid); !m && i != MAP_NONE;
+	     i = l->next_alias[i])
+		m = partition_member(p, l->view.aliases[i].alias);
 	if (!m)
 		m = partition_member(p, f->nodes[f->ports[port].node].guid);
 	return origin_word(m ? m->origin : p->origin & PART_FILE);
@@ -283,6 +303,7 @@ show_partitions(struct ctl_req *r)
 	r->state = l;
 	r->state_free = listed_free;
 	r->subnet->partitions(r->subnet->subnet, &l->view);
+	index_aliases(l);
 	if (!r->plan->pkeys) {
 		policy_unref(l->view.policy);
 		l->view.policy = NULL;
