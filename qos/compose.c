@@ -483,6 +483,7 @@ compose_give(const struct compose_given *before, const struct plan *plan)
 	snprintf(g.engine, sizeof(g.engine), "%s", plan->engine_running);
 	g.sls = sls_of(plan->sls);
 	g.class_of = classes_by_sl(plan->sls);
+	g.pairs = plan->sls ? plan->sls->pairs : 0;
 	g.stale = plan->sls ? plan->sls->stale :
 		given_before(before, plan->engine_running, NULL);
 	return g;
@@ -519,6 +520,33 @@ same_classes(const struct plan *old, const struct plan *new, const struct plan_l
 	return same;
 }
 
+static uint64_t
+mix(uint64_t z)
+{
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+/* The class of each pair of switches, in few bytes and in whatever order these come: what is left of
+ * a plan to tell, after a restart, whether pairs have the classes that they had. */
+static uint64_t
+pairs_digest(const struct fabric *f, const struct plan_lanes *lanes)
+{
+	uint64_t sum = 0, *guid;
+
+	if (!lanes || !lanes->path_class || lanes->classes < 2)
+		return 0;
+	guid = mem_array(f->nswitches + 1, sizeof(*guid));
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		guid[sw] = mix(fabric_switch_node(f, sw)->guid);
+	for (uint32_t a = 0; a < f->nswitches; a++)
+		for (uint32_t b = a; b < f->nswitches; b++)
+			sum += mix(guid[a] + guid[b] + lanes->path_class(lanes, a, b));
+	mem_free(guid);
+	return sum;
+}
+
 /* As the plan before tells, if nobody remembers more; do pairs of switches have other classes now
  * though the engine is the same, those of before are stale too. */
 static uint16_t
@@ -539,6 +567,9 @@ told(const struct compose_policy *p, const struct plan *plan, const char *engine
 	stale = given_before(&g, engine, sls);
 	if (p->previous && p->previous->sls && !same_classes(p->previous, plan, lanes))
 		stale |= sls_of(p->previous->sls);
+	/* Of a plan before a restart there is the digest alone. */
+	if (!p->previous && g.engine[0] && g.classes > 1 && g.pairs != sls->pairs)
+		stale |= g.sls;
 	return stale;
 }
 
@@ -556,7 +587,9 @@ compose_chain(void *arg, const struct plan *plan, const char *engine, struct pla
 	if (!compose_needed(&in))
 		return 0;
 	rc = compose(&in, sls, e);
-	if (!rc)
-		(*sls)->stale = told(p, plan, engine, lanes, *sls);
-	return rc;
+	if (rc)
+		return rc;
+	(*sls)->pairs = pairs_digest(plan->fabric, lanes);
+	(*sls)->stale = told(p, plan, engine, lanes, *sls);
+	return 0;
 }

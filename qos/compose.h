@@ -63,6 +63,7 @@ struct compose_given {
 	uint16_t sls;		/* bit n: SL n is among these */
 	uint16_t stale;		/* bit n: SL n was given out by others before */
 	uint64_t class_of;	/* four bits for each SL from the lowest on: its path class */
+	uint64_t pairs;		/* struct plan_sls: which pairs of switches had which class */
 };
 
 /* What the owner of a plan wants of service levels, as `compose_arg` of a chain of engines

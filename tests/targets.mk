@@ -9,6 +9,7 @@ BENCH_TREES ?= 1024 8192
 BENCH_SEEDS ?= 3
 BENCH_ANY ?= torus-8-8-8-4 dfly-8-4-4-33 ft3-16 random-200-10-8-1
 SOAK_SEEDS ?= 20
+SOAK_SCHEDULES ?= 1000000
 BENCH_SA ?= 1024 8192
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
@@ -25,6 +26,7 @@ help:
 	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
 	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along;' \
+	'                    SOAK_SCHEDULES=1000000 of faults in virtual time;' \
 	'                    all that osmtest has, from two hosts; the subnet administrator of' \
 	'                    8,192 hosts under load; a pair of which the master is killed at 60' \
 	'                    points of a sweep' \
@@ -115,6 +117,8 @@ soak: deps
 		$(BUILD)/test_core_partition_faults \
 		$(BUILD)/test_losses $(BUILD)/bench_fault
 	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs
+		$(BUILD)/test_losses $(BUILD)/test_harness \
+		$(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed
@@ -122,6 +126,7 @@ soak: deps
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
 	@BUILD=$(BUILD) ISOLATION_ROUNDS=100 python3 tests/e2e/daemon.py isolation_killed
+	@timeout 86400 $(BUILD)/test_harness -n $(SOAK_SCHEDULES)
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large

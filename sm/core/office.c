@@ -39,14 +39,14 @@ given_key(const struct subnet *s, char key[64])
 static void
 given_save(struct subnet *s, const struct compose_given *g)
 {
-	char key[64], value[96];
+	char key[64], value[128];
 
 	if (!memcmp(g, &s->given, sizeof(*g)))
 		return;
 	s->given = *g;
 	given_key(s, key);
-	snprintf(value, sizeof(value), "%s %u 0x%04x 0x%04x 0x%016" PRIx64, g->engine, g->classes,
-		 g->sls, g->stale, g->class_of);
+	snprintf(value, sizeof(value), "%s %u 0x%04x 0x%04x 0x%016" PRIx64 " 0x%016" PRIx64,
+		 g->engine, g->classes, g->sls, g->stale, g->class_of, g->pairs);
 	store_put(s->env.store, STORE_META, key, value);
 	store_commit(s->env.store, NULL, NULL);
 }
@@ -56,8 +56,8 @@ given_load(struct subnet *s, const char *value)
 {
 	struct compose_given g = { 0 };
 	unsigned classes, sls, stale;
-	int n = sscanf(value, "%31s %u %x %x %" SCNx64, g.engine, &classes, &sls, &stale,
-		       &g.class_of);
+	int n = sscanf(value, "%31s %u %x %x %" SCNx64 " %" SCNx64, g.engine, &classes, &sls,
+		       &stale, &g.class_of, &g.pairs);
 
 	if (n < 4 || classes > SLS_LEN || sls > UINT16_MAX || stale > UINT16_MAX)
 		return;

@@ -221,42 +221,6 @@ take_drain(struct subnet *s, struct error *e)
 	return 0;
 }
 
-void
-reroute_begin(struct subnet *s)
-{
-	struct reroute *r = &s->reroute;
-	struct error e;
-
-	r->waiting = false;
-	if (s->role != ROLE_MASTER || !s->plan) {
-		reroute_answer(s, ERR_REFUSED, "subnet %s cannot be routed now: %s", s->conf->name,
-			       s->why_not);
-		return;
-	}
-	if ((r->c.dry_run || is_drain(&r->c)) && !is_as_published(s)) {
-		reroute_answer(s, ERR_BUSY, "subnet %s is changing just now: try again",
-			       s->conf->name);
-		return;
-	}
-	if (is_drain(&r->c) && take_drain(s, &e)) {
-		reroute_answer(s, e.code, "%s", e.text);
-		return;
-	}
-	if (r->c.kind == CHANGE_ROUTE && !r->c.dry_run) {
-		snprintf(r->before, sizeof(r->before), "%s", s->engine_override);
-		if (!r->c.apply_names)
-			snprintf(s->engine_override, sizeof(s->engine_override), "%s", r->engine);
-		if (r->c.forget_lost)
-			topo_forget_lost(&s->topo);
-	}
-	if (!r->c.full || r->c.dry_run) {
-		route_known(s);
-		return;
-	}
-	s->want_tables = s->want_route = true;
-	subnet_want_sweep(s, SWEEP_HEAVY);
-}
-
 /* Is there what the change is about? */
 static int
 find_place(const struct fabric *f, const struct change *c, struct error *e)
@@ -276,6 +240,47 @@ find_place(const struct fabric *f, const struct change *c, struct error *e)
 		return error_set(e, ERR_NOT_FOUND, "port %d of %s carries no traffic",
 				 c->port, f->nodes[node].name);
 	return 0;
+}
+
+void
+reroute_begin(struct subnet *s)
+{
+	struct reroute *r = &s->reroute;
+	struct error e;
+
+	r->waiting = false;
+	if (s->role != ROLE_MASTER || !s->plan) {
+		reroute_answer(s, ERR_REFUSED, "subnet %s cannot be routed now: %s", s->conf->name,
+			       s->why_not);
+		return;
+	}
+	if ((r->c.dry_run || is_drain(&r->c)) && !is_as_published(s)) {
+		reroute_answer(s, ERR_BUSY, "subnet %s is changing just now: try again",
+			       s->conf->name);
+		return;
+	}
+	/* It may have gone while the command waited. */
+	if (r->c.kind != CHANGE_ROUTE && find_place(s->plan->fabric, &r->c, &e)) {
+		reroute_answer(s, e.code, "%s", e.text);
+		return;
+	}
+	if (is_drain(&r->c) && take_drain(s, &e)) {
+		reroute_answer(s, e.code, "%s", e.text);
+		return;
+	}
+	if (r->c.kind == CHANGE_ROUTE && !r->c.dry_run) {
+		snprintf(r->before, sizeof(r->before), "%s", s->engine_override);
+		if (!r->c.apply_names)
+			snprintf(s->engine_override, sizeof(s->engine_override), "%s", r->engine);
+		if (r->c.forget_lost)
+			topo_forget_lost(&s->topo);
+	}
+	if (!r->c.full || r->c.dry_run) {
+		route_known(s);
+		return;
+	}
+	s->want_tables = s->want_route = true;
+	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 
 int

@@ -575,6 +575,16 @@ news(const struct subnet *s)
 	return s->plan && s->role == ROLE_MASTER && !s->first_master_sweep;
 }
 
+/* A host that comes while we lead may have been there all the time, its port up, and have registered
+ * with somebody else, or with us before all of that was lost (IBA 14.4.11). */
+static void
+ask_to_register(struct subnet *s, const struct device *d)
+{
+	for (unsigned n = 1; d->info.node_type != NODE_SWITCH && n <= d->info.num_ports; n++)
+		if (d->ports[n].guid)
+			map_set(&s->forgotten, d->ports[n].guid, 0);
+}
+
 static void
 watch_node(void *arg, const struct device *d, bool up)
 {
@@ -583,10 +593,12 @@ watch_node(void *arg, const struct device *d, bool up)
 
 	if (!news(s))
 		return;
-	if (up)
+	if (up) {
 		s->met.nodes_back++;
-	else
+		ask_to_register(s, d);
+	} else {
 		s->met.nodes_lost++;
+	}
 	subnet_event(s, up ? EVENT_NODE_UP : EVENT_NODE_DOWN, up ? LOG_L_NOTICE : LOG_L_WARNING,
 		     d->guid, 0, "%s %s", device_text(text, d, s->env.names),
 		     up ? "appeared" : "is gone");

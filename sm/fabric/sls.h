@@ -36,6 +36,7 @@ struct plan_sls {
 	uint8_t sl[SLS_LEN];	/* by level x C + class: its SL */
 	uint8_t slot[SLS_LEN];	/* by SL: level x C + class, or SLS_FREE */
 	uint16_t stale;		/* bit n: SL n was given out earlier, by other rules */
+	uint64_t pairs;		/* a digest of which pairs of switches, by GUID, have which class */
 	bool stale_proved;	/* packets with them close no credit loop, whoever sends them */
 	uint32_t nswitches;	/* length of first[] and ports[] */
 	uint32_t nmaps;		/* length of maps[] */

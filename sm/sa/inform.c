@@ -68,6 +68,7 @@ forget(struct sa_informs *s, struct subscriber *u, struct inform *i)
 void
 inform_drop(struct sa_informs *s, struct subscriber *u)
 {
+	s->env.port_forgotten(s->env.arg, u->guid);
 	list_each(it, &u->informs)
 		forget(s, u, list_entry(it, struct inform, link));
 	free_subscriber(s, u);

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The judge of tables as switches hold them at one moment, whoever wrote them and whenever: packets
+ * are followed from each switch, and where lanes count from each host, to each end port, and what
+ * waits for what on the way is searched for a circle. Nothing of Weft's checker is used, and of its
+ * plan only what hosts are told: the service levels of paths, which stay with them.
+ *
+ * A circle is a deadlock that may come, whether packets go round in it for ever or wait for each
+ * other.
+ */
+#include "tests/unit/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "sim/model/model_impl.h"
+#include "sm/base/mem.h"
+#include "sm/fabric/plan.h"
+#include "sm/fabric/sls.h"
+
+#define LANES 8u
+#define HOPS 64u
+#define WORDS 4u			/* of bits for (out port, lane) of the next switch */
+#define PORTS (WORDS * 64 / LANES)	/* of a switch */
+
+/* (switch, port out of it, lane) */
+struct channel {
+	uint64_t waits[WORDS];		/* for these of the switch that it leads to */
+	uint32_t to;			/* node that it leads to */
+	uint8_t mark;			/* of the search */
+	bool used;			/* it is in `list` */
+};
+
+struct harness_judge {
+	struct channel *channels;	/* by first[node] + port * LANES + lane */
+	uint32_t *first;		/* by node */
+	uint32_t *list;			/* channels in use */
+	uint32_t len;			/* of it */
+	uint16_t *told;			/* by node, node: bits of service levels */
+	bool many;			/* by a plan that has some */
+	unsigned manager;		/* that told it; HARNESS_SMS: nobody has, yet */
+	bool suspended;			/* till the next rest */
+	bool all;			/* switches too are sources and ends */
+	uint64_t seen;			/* writes, when it looked last */
+	bool met;			/* the last walks went along a circle that was found */
+	uint32_t nnodes;
+};
+
+void
+harness_judge_new(struct harness_run *r)
+{
+	struct harness_judge *j = mem_zalloc(sizeof(*j));
+	uint32_t len = 0;
+
+	j->nnodes = r->b->net->nnodes;
+	j->first = mem_array(j->nnodes, sizeof(*j->first));
+	for (uint32_t n = 0; n < j->nnodes; n++) {
+		j->first[n] = len;
+		len += (r->b->net->nodes[n].nports + 1u) * LANES;
+	}
+	j->channels = mem_array(len, sizeof(*j->channels));
+	j->list = mem_array(len, sizeof(*j->list));
+	j->told = mem_array((size_t)j->nnodes * j->nnodes, sizeof(*j->told));
+	j->manager = HARNESS_SMS;
+	r->judge = j;
+}
+
+void
+harness_judge_free(struct harness_run *r)
+{
+	mem_free(r->judge->channels);
+	mem_free(r->judge->first);
+	mem_free(r->judge->list);
+	mem_free(r->judge->told);
+	mem_free(r->judge);
+}
+
+void
+harness_judge_suspend(struct harness_run *r)
+{
+	r->judge->suspended = true;
+}
+
+void
+harness_judge_resume(struct harness_run *r)
+{
+	r->judge->suspended = false;
+}
+
+/* ---- What hosts are told ---- */
+
+void
+harness_judge_moved(struct harness_run *r, uint32_t node)
+{
+	struct harness_judge *j = r->judge;
+
+	for (uint32_t n = 0; n < j->nnodes; n++)
+		j->told[(size_t)node * j->nnodes + n] = j->told[(size_t)n * j->nnodes + node] = 0;
+}
+
+void
+harness_judge_forget(struct harness_run *r)
+{
+	r->judge->manager = HARNESS_SMS;
+}
+
+/* Where two claim one GUID, it is whose it was. */
+static uint32_t
+node_of(const struct harness_run *r, const struct fabric *f, uint32_t port)
+{
+	const struct fabric_node *node = &f->nodes[f->ports[port].node];
+
+	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
+		if (r->b->net->nodes[n].guid == node->guid)
+			return harness_is_switch(r, n) == (node->type == NODE_SWITCH) ? n :
+				IBNET_NONE;
+	return IBNET_NONE;
+}
+
+static void
+tell(struct harness_run *r, const struct plan *p, uint16_t a, uint16_t b, const uint32_t *node)
+{
+	struct harness_judge *j = r->judge;
+	unsigned levels = p->sls ? p->sls->asked : 1;
+
+	for (unsigned level = 0; level < levels; level++) {
+		unsigned sl = plan_level_sl(p, &p->lids->dest[a], &p->lids->dest[b], level);
+
+		j->told[(size_t)node[a] * j->nnodes + node[b]] |= (uint16_t)(1u << sl);
+	}
+}
+
+/* A host hangs on another switch than the plan knows. */
+static bool
+has_moved(const struct harness_run *r, const struct fabric *f, uint32_t port, uint32_t node)
+{
+	uint32_t peer = f->ports[port].peer, now;
+
+	if (harness_is_switch(r, node))
+		return false;
+	now = r->b->m->nodes[node].ports[1].peer;
+	return peer == FABRIC_NONE || now == IBNET_NONE ||
+		f->nodes[f->ports[peer].node].guid != r->b->m->nodes[now].guid;
+}
+
+/* Who is out of reach has no connections. */
+static void
+forget_lost(struct harness_run *r, const struct plan *p)
+{
+	for (uint32_t n = 0; n < r->judge->nnodes; n++)
+		if (fabric_node_by_guid(p->fabric, r->b->net->nodes[n].guid) == FABRIC_NONE)
+			harness_judge_moved(r, n);
+}
+
+/* Whoever leads anew does not know what others told; nor does one tell of levels that were given
+ * and cannot be proved any more, of which the status warns. */
+void
+harness_judge_plan(struct harness_run *r, const struct plan *p, unsigned sm)
+{
+	struct harness_judge *j = r->judge;
+	uint32_t *node;
+
+	if (j->manager != sm || (p->sls && p->sls->stale && !p->sls->stale_proved)) {
+		memset(j->told, 0, (size_t)j->nnodes * j->nnodes * sizeof(*j->told));
+		j->many = false;
+		j->manager = sm;
+	}
+	j->many |= p->sls != NULL;
+	forget_lost(r, p);
+	node = mem_array(p->lids->top + 1u, sizeof(*node));
+	for (unsigned a = 1; a <= p->lids->top; a++) {
+		uint32_t port = p->lids->dest[a].port;
+
+		node[a] = port == FABRIC_NONE ? IBNET_NONE : node_of(r, p->fabric, port);
+		if (node[a] != IBNET_NONE && has_moved(r, p->fabric, port, node[a]))
+			node[a] = IBNET_NONE;
+	}
+	for (uint16_t a = 1; a <= p->lids->top; a++)
+		for (uint16_t b = 1; b <= p->lids->top; b++)
+			if (a != b && node[a] != IBNET_NONE && node[b] != IBNET_NONE)
+				tell(r, p, a, b, node);
+	mem_free(node);
+}
+
+/* ---- Walks ---- */
+
+/* The next switch; false: the packet is at its end, or goes no further. */
+static bool
+step(const struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl,
+     unsigned *out, unsigned *vl)
+{
+	const struct sim_node *n = &r->b->m->nodes[at];
+	const struct sim_port *p;
+
+	*out = plain_port(n, lid);
+	if (!*out || has_lid(&n->ports[0].info, lid))
+		return false;
+	p = &n->ports[*out];
+	if (p->info.state != PORT_ACTIVE || p->peer == IBNET_NONE ||
+	    r->b->m->nodes[p->peer].ports[p->peer_port].info.state != PORT_ACTIVE)
+		return false;
+	*vl = model_sl2vl(r->b->m, at, in, *out, sl);
+	return *vl < LANES && *vl < vls_of_code(p->info.op_vls);
+}
+
+static void
+note(struct harness_judge *j, uint32_t before, unsigned out, unsigned vl)
+{
+	struct channel *c = &j->channels[before];
+	unsigned bit = out * LANES + vl;
+
+	j->met |= c->mark == 1 && j->channels[j->first[c->to] + bit].mark == 1;
+	if (!c->used) {
+		c->used = true;
+		j->list[j->len++] = before;
+	}
+	c->waits[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+/* From a switch; at most so many links are followed. */
+static void
+walk(struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl, unsigned hops)
+{
+	struct harness_judge *j = r->judge;
+	uint32_t before = UINT32_MAX;
+	unsigned out, vl;
+
+	while (hops-- && step(r, at, in, lid, sl, &out, &vl)) {
+		const struct sim_port *p = &r->b->m->nodes[at].ports[out];
+
+		if (!harness_is_switch(r, p->peer) || out >= PORTS)
+			return;
+		if (before != UINT32_MAX)
+			note(j, before, out, vl);
+		before = j->first[at] + out * LANES + vl;
+		j->channels[before].to = p->peer;
+		at = p->peer;
+		in = p->peer_port;
+	}
+}
+
+static void
+walk_pair(struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid)
+{
+	const struct sim_port *up = &r->b->m->nodes[from].ports[1];
+	unsigned told = r->judge->told[(size_t)from * r->judge->nnodes + to];
+
+	for (unsigned sl = 0; told >> sl; sl++) {
+		if (!(told >> sl & 1))
+			continue;
+		if (harness_is_switch(r, from))
+			walk(r, from, 0, lid, sl, HOPS);
+		else if (up->peer != IBNET_NONE && harness_is_switch(r, up->peer))
+			walk(r, up->peer, up->peer_port, lid, sl, HOPS);
+	}
+}
+
+/* With one level of service each switch is a source, and two links tell all. */
+static void
+walk_from(struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid)
+{
+	if (r->judge->many) {
+		if (r->judge->all || !(harness_is_switch(r, from) || harness_is_switch(r, to)))
+			walk_pair(r, from, to, lid);
+	} else if (harness_is_switch(r, from)) {
+		walk(r, from, 0, lid, 0, 2);
+	}
+}
+
+/* ---- Circles ---- */
+
+static bool
+finds_circle(struct harness_judge *j, uint32_t channel)
+{
+	struct channel *c = &j->channels[channel];
+
+	if (!c->used)
+		return false;
+	c->mark = 1;
+	for (unsigned w = 0; w < WORDS; w++)
+		for (uint64_t bits = c->waits[w]; bits; bits &= bits - 1) {
+			unsigned bit = w * 64 + (unsigned)__builtin_ctzll(bits);
+			uint32_t next = j->first[c->to] + bit;
+
+			if (j->channels[next].mark == 1 ||
+			    (!j->channels[next].mark && finds_circle(j, next)))
+				return true;
+		}
+	c->mark = 2;
+	return false;
+}
+
+static void
+clear(struct harness_judge *j)
+{
+	while (j->len) {
+		struct channel *c = &j->channels[j->list[--j->len]];
+
+		memset(c->waits, 0, sizeof(c->waits));
+		c->used = false;
+		c->mark = 0;
+	}
+}
+
+/* One of the channels in the circle, for people. */
+static void
+tell_circle(struct harness_run *r)
+{
+	struct harness_judge *j = r->judge;
+	char text[400] = "";
+
+	for (uint32_t i = 0; i < j->len; i++) {
+		const struct channel *c = &j->channels[j->list[i]];
+		uint32_t n = 0;
+
+		if (c->mark != 1)
+			continue;
+		while (n + 1 < j->nnodes && j->first[n + 1] <= j->list[i])
+			n++;
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s/%u.%u",
+			 r->b->net->nodes[n].name, (j->list[i] - j->first[n]) / LANES,
+			 (j->list[i] - j->first[n]) % LANES);
+	}
+	harness_wrong(r, "circle: packets wait for each other at%s", text);
+}
+
+/* Who goes along it, and by whose plan. */
+static void
+tell_walkers(struct harness_run *r)
+{
+	const struct harness_sm *h = harness_master(r);
+	const struct plan *p = h ? h->sm->s->plan : NULL;
+
+	if (p)
+		harness_say(r, "  engine %s, %u classes, stale SLs 0x%x, %s", p->engine_running,
+			    p->sls ? p->sls->classes : 1, p->sls ? p->sls->stale : 0,
+			    p->sls && p->sls->stale_proved ? "proved" : "not proved");
+	for (uint32_t to = 0; to < r->judge->nnodes; to++) {
+		const struct portinfo *i = &r->b->m->nodes[to].ports[!harness_is_switch(r, to)].info;
+
+		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
+			for (uint32_t from = 0; from < r->judge->nnodes; from++) {
+				r->judge->met = false;
+				walk_from(r, from, to, (uint16_t)(i->lid + k));
+				if (r->judge->met)
+					harness_say(r, "  from %s to LID %u of %s, SLs 0x%x",
+						    r->b->net->nodes[from].name, i->lid + k,
+						    r->b->net->nodes[to].name,
+						    r->judge->told[(size_t)from * r->judge->nnodes +
+								   to]);
+			}
+	}
+}
+
+/* Writes of what packets go by, so far. */
+static uint64_t
+writes(const struct harness_run *r)
+{
+	const struct model *m = r->b->m;
+
+	return m->counts[ATTR_LINEAR_FDB][COUNT_SET] + m->counts[ATTR_SL_TO_VL][COUNT_SET] +
+		m->counts[ATTR_PORT_INFO][COUNT_SET] + m->counts[ATTR_SWITCH_INFO][COUNT_SET];
+}
+
+/* A plan comes into force that does not keep all levels that were told, and says so. */
+static bool
+gives_up(const struct harness_run *r)
+{
+	for (unsigned i = 0; i < r->nsms; i++) {
+		const struct subnet *s = r->sms[i].sm->s;
+		const struct plan *p = s && s->role == ROLE_MASTER ? s->plan : NULL;
+
+		if (p && p->sls && p->sls->stale && !p->sls->stale_proved && p != r->sms[i].seen)
+			return true;
+	}
+	return false;
+}
+
+/* One schedule in eight is looked at after each write, the others after every fourth. */
+static bool
+is_due(struct harness_run *r, bool rest)
+{
+	struct harness_judge *j = r->judge;
+	uint64_t now = writes(r);
+
+	if (j->suspended || j->manager == HARNESS_SMS || gives_up(r) || (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1)))
+		return false;
+	j->seen = now;
+	return true;
+}
+
+/* Between hosts alone, where each pair has its level; but all pairs at rest, and in some schedules. */
+void
+harness_judge_look(struct harness_run *r, bool rest)
+{
+	struct harness_judge *j = r->judge;
+
+	if (!is_due(r, rest))
+		return;
+	j->all = rest || r->sched->seed % 8 == 0;
+	r->counts->judged++;
+	for (uint32_t to = 0; to < j->nnodes; to++) {
+		const struct portinfo *i = &r->b->m->nodes[to].ports[!harness_is_switch(r, to)].info;
+
+		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
+			for (uint32_t from = 0; from < j->nnodes; from++)
+				walk_from(r, from, to, (uint16_t)(i->lid + k));
+	}
+	for (uint32_t i = 0; i < j->len; i++)
+		if (!j->channels[j->list[i]].mark && finds_circle(j, j->list[i])) {
+			tell_circle(r);
+			if (r->trace)
+				tell_walkers(r);
+			break;
+		}
+	clear(j);
+}
+
+/* ---- At rest ---- */
+
+/* Does it get to the host on this level? */
+static bool
+arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid, unsigned sl)
+{
+	const struct sim_port *p = &r->b->m->nodes[from].ports[1];
+	unsigned out, vl;
+
+	for (unsigned hops = 0; hops < HOPS; hops++) {
+		if (p->peer == IBNET_NONE || p->info.state != PORT_ACTIVE)
+			return false;
+		if (!harness_is_switch(r, p->peer))
+			return p->peer == to;
+		if (!step(r, p->peer, p->peer_port, lid, sl, &out, &vl))
+			return false;
+		p = &r->b->m->nodes[p->peer].ports[out];
+	}
+	return false;
+}
+
+static void
+judge_pair(struct harness_run *r, const struct plan *p, unsigned a, unsigned b,
+	   const uint32_t *node, char *why, size_t size)
+{
+	unsigned levels = p->sls ? p->sls->asked : 1;
+
+	for (unsigned level = 0; level < levels; level++) {
+		unsigned sl = plan_level_sl(p, &p->lids->dest[a], &p->lids->dest[b], level);
+
+		r->counts->pairs++;
+		if (!why[0] && !arrives(r, node[a], node[b], (uint16_t)b, sl))
+			snprintf(why, size, "on SL %u (level %u) no packet gets from %s to %s "
+				 "(LID %u)", sl, level, r->b->net->nodes[node[a]].name,
+				 r->b->net->nodes[node[b]].name, b);
+	}
+}
+
+void
+harness_judge_pairs(struct harness_run *r, const struct subnet *s, char *why, size_t size)
+{
+	const struct plan *p = s->plan;
+	uint32_t *node = mem_array(p->lids->top + 1u, sizeof(*node));
+
+	for (unsigned a = 1; a <= p->lids->top; a++) {
+		node[a] = p->lids->dest[a].port == FABRIC_NONE ? IBNET_NONE :
+			node_of(r, p->fabric, p->lids->dest[a].port);
+		if (node[a] != IBNET_NONE && harness_is_switch(r, node[a]))
+			node[a] = IBNET_NONE;
+	}
+	for (unsigned a = 1; a <= p->lids->top; a++)
+		for (unsigned b = 1; b <= p->lids->top; b++)
+			if (node[a] != IBNET_NONE && node[b] != IBNET_NONE && node[a] != node[b])
+				judge_pair(r, p, a, b, node, why, size);
+	mem_free(node);
+}

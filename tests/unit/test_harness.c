@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Schedules of faults by the thousand, in as many processes as there are processors. A schedule
+ * that fails is told with the command that replays it, and one that shrinks it; one that ends its
+ * process, or does not end, is told as well.
+ *
+ * usage: test_harness [-n SCHEDULES] [-f FIRST] [-j PROCESSES]
+ *        test_harness -s SEED [-t] [-x]		one; -t: tell all; -x: shrink
+ *        test_harness -l 'SCHEDULE' [-t] [-x]		one, as it was printed
+ *        test_harness -c NAME [-t] [-x]		one of harness_cases.h
+ */
+#include "tests/unit/harness.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/unit/harness_cases.h"
+
+#define PROCESSES 64
+#define FAILURES 20		/* of a process; then it ends */
+#define SECONDS 60		/* of processor time for one schedule */
+#define WARM 50			/* schedules after which memory stays as it is, */
+#define GROWTH (512 * 1024)	/* but for what the allocator keeps at hand */
+#ifdef __SANITIZE_ADDRESS__
+#define SCHEDULES 250
+#define IS_SANITIZED 1
+#else
+#define SCHEDULES 10000
+#define IS_SANITIZED 0
+#endif
+
+struct failure {
+	uint64_t seed;		/* of the schedule */
+	char why[700];		/* what was wrong */
+};
+
+/* Shared by all processes. */
+struct board {
+	struct harness_counts counts[PROCESSES];	/* of each */
+	uint64_t seed[PROCESSES];	/* that each is at */
+	struct failure failures[PROCESSES][FAILURES];
+	unsigned nfailures[PROCESSES];
+	char why[700];			/* of a trial */
+};
+
+static struct board *board;
+
+static void
+limit_time(unsigned seconds)
+{
+	struct itimerval t = { .it_value = { .tv_sec = seconds } };
+
+	setitimer(ITIMER_PROF, &t, NULL);
+}
+
+/* ---- One ---- */
+
+static void
+print_schedule(const struct harness_schedule *s)
+{
+	static char text[HARNESS_TEXT];
+
+	harness_print(s, text, sizeof(text));
+	printf("%s\n", text);
+}
+
+/* In a process of its own; "" if all is well. */
+static const char *
+trial(const struct harness_schedule *s, bool trace)
+{
+	int status;
+	pid_t pid;
+
+	snprintf(board->why, sizeof(board->why), "ended: the process is gone");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		limit_time(SECONDS);
+		harness_run(s, &board->counts[0], trace, board->why, sizeof(board->why));
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (WIFSIGNALED(status))
+		snprintf(board->why, sizeof(board->why), "ended: by signal %d%s", WTERMSIG(status),
+			 WTERMSIG(status) == SIGPROF ? ", it takes too long" : "");
+	return board->why;
+}
+
+static bool
+fails_alike(const struct harness_schedule *s, const char *tag)
+{
+	const char *why = trial(s, false);
+
+	return !strncmp(why, tag, strcspn(tag, ":") + 1);
+}
+
+/* ---- Smaller ---- */
+
+static bool
+without(struct harness_schedule *s, unsigned at, unsigned len, const char *tag)
+{
+	struct harness_schedule less = *s;
+
+	memmove(&less.faults[at], &less.faults[at + len],
+		(s->nfaults - at - len) * sizeof(less.faults[0]));
+	less.nfaults = (uint8_t)(s->nfaults - len);
+	if (!fails_alike(&less, tag))
+		return false;
+	*s = less;
+	return true;
+}
+
+static bool
+fewer_faults(struct harness_schedule *s, const char *tag)
+{
+	bool less = false;
+
+	for (unsigned len = s->nfaults; len; len /= 2)
+		for (unsigned at = 0; at + len <= s->nfaults;)
+			if (without(s, at, len, tag))
+				less = true;
+			else
+				at += len;
+	return less;
+}
+
+static void
+simpler(struct harness_schedule *s, uint8_t *field, uint8_t value, const char *tag)
+{
+	uint8_t before = *field;
+
+	if (before == value)
+		return;
+	*field = value;
+	if (!fails_alike(s, tag))
+		*field = before;
+}
+
+static void
+simpler_all(struct harness_schedule *s, const char *tag)
+{
+	simpler(s, &s->lmc, 0, tag);
+	simpler(s, &s->levels, 0, tag);
+	simpler(s, &s->tenants, 0, tag);
+	simpler(s, &s->sms, 1, tag);
+	simpler(s, &s->sms, 2, tag);
+	simpler(s, &s->sweep, 10, tag);
+	for (unsigned i = 0; i < s->nfaults; i++) {
+		simpler(s, &s->faults[i].mads, 0, tag);
+		simpler(s, &s->faults[i].place, HARNESS_ANYWHERE, tag);
+	}
+}
+
+static void
+shrink(struct harness_schedule *s)
+{
+	char tag[sizeof(board->why)];
+
+	snprintf(tag, sizeof(tag), "%s", trial(s, false));
+	if (!tag[0])
+		return;
+	do
+		simpler_all(s, tag);
+	while (fewer_faults(s, tag));
+	print_schedule(s);
+	printf("%s\n", trial(s, false));
+}
+
+static int
+run_one(struct harness_schedule *s, bool trace, bool smaller)
+{
+	const char *why;
+
+	print_schedule(s);
+	if (smaller) {
+		shrink(s);
+		return 0;
+	}
+	why = trial(s, trace);
+	printf("%s\n", why[0] ? why : "all is well");
+	return why[0] != '\0';
+}
+
+/* ---- Many ---- */
+
+static void
+fail(unsigned process, uint64_t seed, const char *why)
+{
+	struct failure *f = &board->failures[process][board->nfailures[process]];
+
+	if (board->nfailures[process] == FAILURES)
+		return;
+	board->nfailures[process]++;
+	f->seed = seed;
+	snprintf(f->why, sizeof(f->why), "%s", why);
+}
+
+static size_t
+held(void)
+{
+	return IS_SANITIZED ? 0 : mallinfo2().uordblks;
+}
+
+static void
+run_seed(unsigned process, uint64_t seed)
+{
+	struct harness_schedule s;
+	char why[700];
+
+	harness_draw(&s, seed);
+	if (!harness_run(&s, &board->counts[process], false, why, sizeof(why)))
+		fail(process, seed, why);
+}
+
+/* What a schedule leaves behind adds up; lost blocks of any size are for LeakSanitizer. */
+static void
+work(unsigned process, unsigned processes, uint64_t end)
+{
+	size_t warm = 0;
+	char why[100];
+
+	for (unsigned n = 0; board->seed[process] < end && board->nfailures[process] < FAILURES;
+	     n++) {
+		if (n == WARM)
+			warm = held();
+		limit_time(SECONDS);
+		run_seed(process, board->seed[process]);
+		board->seed[process] += processes;
+	}
+	if (!warm || held() <= warm + GROWTH)
+		return;
+	snprintf(why, sizeof(why), "memory: %zu bytes are not given back", held() - warm);
+	fail(process, board->seed[process], why);
+}
+
+/* A process that ended amid a schedule is followed by one that goes on behind it. */
+static void
+employ(unsigned process, unsigned processes, uint64_t end, pid_t pids[])
+{
+	fflush(stdout);
+	pids[process] = fork();
+	if (pids[process])
+		return;
+	work(process, processes, end);
+	exit(0);
+}
+
+static void
+run_many(uint64_t first, uint64_t schedules, unsigned processes)
+{
+	pid_t pids[PROCESSES], pid;
+	int status;
+
+	for (unsigned i = 0; i < processes; i++) {
+		board->seed[i] = first + i;
+		employ(i, processes, first + schedules, pids);
+	}
+	while ((pid = wait(&status)) > 0)
+		for (unsigned i = 0; i < processes; i++) {
+			char why[100];
+
+			if (pids[i] != pid || (WIFEXITED(status) && !WEXITSTATUS(status)))
+				continue;
+			snprintf(why, sizeof(why), "ended: the process ended with status 0x%x",
+				 (unsigned)status);
+			fail(i, board->seed[i], why);
+			board->seed[i] += processes;
+			if (board->nfailures[i] < FAILURES)
+				employ(i, processes, first + schedules, pids);
+		}
+}
+
+/* ---- What came of it ---- */
+
+static void
+sum_counts(struct harness_counts *sum, unsigned processes)
+{
+	uint64_t *to = (uint64_t *)(void *)sum;
+
+	for (unsigned i = 0; i < processes; i++) {
+		const uint64_t *from = (const uint64_t *)(const void *)&board->counts[i];
+
+		for (size_t k = 0; k < sizeof(*sum) / sizeof(*to); k++)
+			to[k] += from[k];
+	}
+}
+
+static unsigned
+print_counts(const char *what, const uint64_t *counts, unsigned len, const char *(*name)(unsigned))
+{
+	unsigned none = 0;
+
+	printf("%s:", what);
+	for (unsigned i = 0; i < len; i++) {
+		if (!name(i) || i == SUBNET_PUSH + (len == HARNESS_KINDS ? 1000 : 0))
+			continue;
+		printf(" %s %" PRIu64 ",", name(i), counts[i]);
+		none += !counts[i];
+	}
+	printf(" none of %u\n", none);
+	return none;
+}
+
+static unsigned
+print_failures(const char *program, unsigned processes)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < processes; i++)
+		for (unsigned k = 0; k < board->nfailures[i]; k++, n++)
+			printf("FAILED: %s\n  again: %s -s %" PRIu64 " -t    smaller: %s -s %"
+			       PRIu64 " -x\n", board->failures[i][k].why, program,
+			       board->failures[i][k].seed, program, board->failures[i][k].seed);
+	return n;
+}
+
+static int
+tell(const char *program, unsigned processes, double seconds, bool all)
+{
+	struct harness_counts c = { 0 };
+	unsigned none, failures = print_failures(program, processes);
+
+	sum_counts(&c, processes);
+	none = print_counts("faults", c.kinds, HARNESS_KINDS, harness_kind_name);
+	none += print_counts("interrupted", c.places, HARNESS_PLACES, harness_place_name);
+	printf("%" PRIu64 " schedules in %.0f s (%.0f a second), %" PRIu64 " on 20 switches or "
+	       "more; %" PRIu64 " faults, %" PRIu64 " rests, %" PRIu64 " states between, %" PRIu64
+	       " ways, %" PRIu64 " registrations, %" PRIu64 " Sets\n", c.schedules, seconds,
+	       (double)c.schedules / seconds, c.large, c.faults, c.rests, c.judged, c.pairs,
+	       c.registrations, c.sets);
+	return failures || (all && (none || c.large * 2 < c.schedules ||
+				    c.faults < 10 * c.schedules));
+}
+
+static unsigned
+run_cases(void)
+{
+	struct harness_schedule s;
+	unsigned failed = 0;
+
+	for (size_t i = 0; i < HARNESS_CASES; i++) {
+		const char *why = "no schedule";
+
+		if (harness_parse(&s, harness_cases[i].text))
+			why = trial(&s, false);
+		if (why[0])
+			printf("FAILED: case %s: %s\n", harness_cases[i].name, why);
+		failed += why[0] != '\0';
+	}
+	return failed;
+}
+
+static bool
+find_case(struct harness_schedule *s, const char *name)
+{
+	for (size_t i = 0; i < HARNESS_CASES; i++)
+		if (!strcmp(harness_cases[i].name, name))
+			return harness_parse(s, harness_cases[i].text);
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	uint64_t schedules = SCHEDULES, first = 1;
+	unsigned processes = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), failed;
+	bool one = false, trace = false, smaller = false, good = true;
+	struct harness_schedule s;
+	struct timeval from, to;
+	int c;
+
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	while ((c = getopt(argc, argv, "n:f:j:s:l:c:tx")) != -1)
+		switch (c) {
+		case 'n':
+			schedules = strtoull(optarg, NULL, 10);
+			break;
+		case 'f':
+			first = strtoull(optarg, NULL, 10);
+			break;
+		case 'j':
+			processes = (unsigned)strtoul(optarg, NULL, 10);
+			break;
+		case 's':
+			harness_draw(&s, strtoull(optarg, NULL, 10));
+			one = true;
+			break;
+		case 'l':
+			good = harness_parse(&s, optarg);
+			one = true;
+			break;
+		case 'c':
+			good = find_case(&s, optarg);
+			one = true;
+			break;
+		case 't':
+			trace = true;
+			break;
+		case 'x':
+			smaller = true;
+			break;
+		default:
+			return 2;
+		}
+	if (!good || board == MAP_FAILED) {
+		fprintf(stderr, "there is no such schedule\n");
+		return 2;
+	}
+	if (one)
+		return run_one(&s, trace, smaller);
+	if (processes < 1 || processes > PROCESSES)
+		processes = 1;
+	failed = run_cases();
+	memset(board->counts, 0, sizeof(board->counts));
+	gettimeofday(&from, NULL);
+	run_many(first, schedules, processes);
+	gettimeofday(&to, NULL);
+	return tell(argv[0], processes, (double)(to.tv_sec - from.tv_sec) +
+		    (double)(to.tv_usec - from.tv_usec) / 1e6, schedules >= SCHEDULES) || failed;
+}
