@@ -17,6 +17,8 @@ static const uint16_t attrs[] = {
 };
 #define ATTRIBUTES (sizeof(attrs) / sizeof(attrs[0]))
 
+#define HAND MSEC(200)			/* that moves a cable */
+
 /* ---- Choosing ---- */
 
 enum cable_state { CABLE_UP, CABLE_DOWN, CABLE_ANY };
@@ -134,9 +136,9 @@ power(struct harness_run *r, const struct harness_fault *f)
 }
 
 /*
- * Two cables swap their far ends. Links train faster here than anywhere, so that what is sent to one
- * switch or host at that moment gets to another, addresses too: nobody can help that. Connections
- * of a host do not outlast it.
+ * Two cables swap their far ends, by a hand that takes its time. What is sent to one device at that
+ * moment may get to another for all that, addresses too: nobody can help it. Connections of a host
+ * do not outlast it.
  */
 static bool
 moved(struct harness_run *r, const struct harness_fault *f)
@@ -161,8 +163,13 @@ moved(struct harness_run *r, const struct harness_fault *f)
 		return false;
 	harness_say(r, "  %s port %u and %s port %u", r->b->net->nodes[one].name, port,
 		    r->b->net->nodes[other].name, other_port);
+	model_link_set(m, one, port, false);
+	model_link_set(m, other, other_port, false);
+	harness_wait(r, HAND, NULL);
 	model_recable(m, one, port, far2, far2_port);
 	model_recable(m, other, other_port, far, far_port);
+	model_link_set(m, one, port, true);
+	model_link_set(m, other, other_port, true);
 	if (host) {
 		harness_judge_moved(r, one);
 		harness_judge_moved(r, other);
@@ -283,6 +290,16 @@ device_misbehaves(struct harness_run *r, const struct harness_fault *f)
 	return true;
 }
 
+/* What a client registers with a GUID that is another's is nobody's. */
+static bool
+is_client(const struct harness_run *r, uint32_t node)
+{
+	for (unsigned i = 0; i < HARNESS_CLIENTS; i++)
+		if (r->hosts[HARNESS_SMS + i] == node)
+			return true;
+	return false;
+}
+
 static bool
 twice(struct harness_run *r, const struct harness_fault *f)
 {
@@ -290,7 +307,7 @@ twice(struct harness_run *r, const struct harness_fault *f)
 	struct model *m = r->b->m;
 
 	other = choose_node(r, f->b, true, false);
-	if (node == IBNET_NONE || node == other)
+	if (node == IBNET_NONE || node == other || is_client(r, node) || is_client(r, other))
 		return false;
 	harness_say(r, "  %s as %s", r->b->net->nodes[node].name, r->b->net->nodes[other].name);
 	r->lids_may_move = true;
@@ -685,30 +702,53 @@ calm_node(struct harness_run *r, uint32_t node)
 	model_reboot(m, node);
 }
 
+/* Cables that were moved are unplugged. */
 static bool
-is_recabled(const struct harness_run *r, uint32_t node)
+unplug_moved(struct harness_run *r, uint32_t node)
 {
+	bool moved = false;
+
 	for (unsigned p = 1; p <= r->b->net->nodes[node].nports; p++)
-		if (r->b->m->nodes[node].ports[p].peer != r->b->net->nodes[node].ports[p].peer)
-			return true;
-	return false;
+		if (r->b->m->nodes[node].ports[p].peer != r->b->net->nodes[node].ports[p].peer) {
+			model_link_set(r->b->m, node, p, false);
+			moved = true;
+		}
+	return moved;
+}
+
+/* Who was led to believe what is not true is told to look again, at devices that were reset. */
+static void
+look_again(struct harness_run *r)
+{
+	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
+		if (!is_manager(r, n) && !r->b->m->nodes[n].off) {
+			r->ports[n].restless = true;
+			model_reboot(r->b->m, n);
+		}
+	harness_wait(r, HAND, NULL);
+	for (unsigned i = 0; i < r->nsms; i++)
+		if (r->sms[i].sm->s)
+			subnet_sweep(r->sms[i].sm->s);
 }
 
 void
 harness_calm(struct harness_run *r, bool all)
 {
-	bool alive = false;
+	bool alive = false, moved = false, damaged = r->damage > 0;
 
 	for (uint32_t n = 0; n < r->b->net->nnodes; n++) {
 		calm_node(r, n);
 		if (all && r->b->m->nodes[n].off)
 			r->ports[n].restless = true;
-		if (all && is_recabled(r, n)) {
+		if (all && unplug_moved(r, n)) {
+			moved = true;
 			harness_judge_suspend(r);
 			harness_judge_moved(r, n);
 			r->lids_may_move = true;
 		}
 	}
+	if (moved)
+		harness_wait(r, HAND, NULL);
 	if (all)
 		model_heal(r->b->m, MODEL_ALL);
 	r->traps_lost = false;
@@ -720,4 +760,6 @@ harness_calm(struct harness_run *r, bool all)
 	for (unsigned i = 0; i < r->nsms; i++)
 		if (all || !alive)
 			harness_start(r, &r->sms[i]);
+	if (damaged)
+		look_again(r);
 }

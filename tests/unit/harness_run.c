@@ -329,7 +329,7 @@ make_managers(struct harness_run *r)
 		h->sm->conf.sweep_interval = SEC(s->sweep);
 		h->sm->conf.standby_poll = MSEC(500);
 		h->sm->conf.routing.engines = chain;
-		h->sm->conf.babbling = (enum config_babbling)(s->seed % 3);
+		h->sm->conf.health.babbling = (enum config_action)(ACTION_REPORT + s->seed % 4);
 		h->sm->conf.read_tables = !(s->seed & 3);
 	}
 }
