@@ -528,8 +528,8 @@ mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* The class of each pair of switches, in few bytes and in whatever order these come: what is left of
- * a plan to tell, after a restart, whether pairs have the classes that they had. */
+/* The class of each pair of switches, in few bytes and in whatever order these come: what is left
+ * of a plan to tell, after a restart, whether pairs have the classes that they had. */
 static uint64_t
 pairs_digest(const struct fabric *f, const struct plan_lanes *lanes)
 {

@@ -333,22 +333,21 @@ port_down(struct subnet *s, struct live_port *p)
 static void
 port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
-	bool fell = p->info.state == PORT_INIT && old->state != PORT_INIT;
 	bool due = s->sweep.kind == SWEEP_HEAVY ||
 		   loop_now(s->env.loop) >= p->probe_after || old->state < PORT_INIT ||
 		   p->flags & LIVE_PORT_DUPLICATE;
 
 	if (p->info.state != old->state)
 		s->sweep.changed = true;
-	/* If it was looked at in this sweep, it has come up anew since, and so has its far end. */
-	if (fell) {
+	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
 		p->device->relinked = true;
+	/* If it was looked at in this sweep, it has come up anew since, and so has its far end. */
+	if (p->info.state == PORT_INIT && old->state > PORT_INIT) {
+		health_flapped(s, p);
 		p->link_sweep = 0;
 		if (p->peer)
 			live_peer(p)->asked_sweep = 0;
 	}
-	if (p->info.state == PORT_INIT && old->state > PORT_INIT)
-		health_flapped(s, p);
 	health_look(s, p);
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;

@@ -69,6 +69,12 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 	old = p->info;
 	portinfo_decode(&got, res->data);
 	port_fell(s, p, &got);
+	/* It refused a Set, and the link is there: it went and came, and who is behind it was
+	 * perhaps reset. */
+	if (n && p->flags & LIVE_PORT_REFUSED && got.state == PORT_INIT && p->peer) {
+		tables_forget(&s->topo.tables, live_peer(p));
+		guids_forget(s, live_peer(p));
+	}
 	p->info = got;
 	fell = n && old.state == PORT_ACTIVE && p->info.state < PORT_ACTIVE;
 	/* It came up (or went, or both) between being read and the change bit being cleared. */

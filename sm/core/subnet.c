@@ -575,8 +575,8 @@ news(const struct subnet *s)
 	return s->plan && s->role == ROLE_MASTER && !s->first_master_sweep;
 }
 
-/* A host that comes while we lead may have been there all the time, its port up, and have registered
- * with somebody else, or with us before all of that was lost (IBA 14.4.11). */
+/* A host that comes while we lead may have been there all the time, its port up, and have
+ * registered with somebody else, or with us before all of that was lost (IBA 14.4.11). */
 static void
 ask_to_register(struct subnet *s, const struct device *d)
 {

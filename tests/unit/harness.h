@@ -267,7 +267,7 @@ void
 harness_judge_suspend(struct harness_run *r);
 void
 harness_judge_resume(struct harness_run *r);
-/* What packets of every pair of hosts meet on every level that the plan tells; a sentence, or "". */
+/* What packets of every pair of hosts meet on each level that the plan tells; a sentence, or "". */
 void
 harness_judge_pairs(struct harness_run *r, const struct subnet *s, char *why, size_t size);
 

@@ -7,4 +7,4 @@ $(BUILD)/libharness.a: $(harness_objs)
 unit_tests += test_harness
 test_harness_libs := harness $(core_bed_libs)
 test_harness_extra := -lcmocka
-test_harness_limit := 900
+test_harness_limit := 1200

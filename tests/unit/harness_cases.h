@@ -11,6 +11,24 @@ static const struct {
 	const char *text;	/* the schedule */
 } harness_cases[] = {
 	{ "nothing", "ft2 3 2 2; seed=1 sms=1 lmc=0 engine=3 levels=0 tenants=0 sweep=10" },
+	{ "a switch is drained that is gone when the command begins", "ft3 4; seed=158415 sms=2 "
+	  "lmc=0 engine=0 levels=0 tenants=0 sweep=10; cut +20966 any/0 17883 20355; drain +1961 "
+	  "config/0 99556 32433" },
+	{ "a member of a group was out of reach when the manager forgot it", "ft3 4; seed=784934 "
+	  "sms=2 lmc=0 engine=2 levels=0 tenants=0 sweep=10; join +301272 any/0 65578 48088; "
+	  "settle +0 any/0 0 0; cut +327923 any/0 61880 20047; sm-amnesia +441 any/0 11979 71509" },
+	{ "a subscriber was out of reach for a moment", "random 20 3 1 92; seed=790398 sms=2 lmc=0 "
+	  "engine=1 levels=0 tenants=0 sweep=10; cut +2604769 any/0 96612 77013; link-up +646 "
+	  "any/0 46635 50474; settle +0 any/0 0 0; subscribe +4 any/0 33449 95076; switch-off "
+	  "+9475 any/0 60906 63859; switch-off +11268 any/0 588 57662" },
+	{ "pairs have another path class after a restart", "random 20 3 1 332; seed=643011 sms=1 "
+	  "lmc=0 engine=2 levels=0 tenants=0 sweep=10; link-down +5 any/0 31272 62062; sm-restart "
+	  "+822 any/0 29991 58159" },
+	{ "a switch is reset within a sweep that had looked at it", "torus 5 4 1; seed=962738 "
+	  "sms=1 lmc=0 engine=0 levels=0 tenants=0 sweep=10; node-guid-twice +2240 any/0 33239 "
+	  "77082; switch-off +238796 any/0 13684 54099; kept +77218 any/0 70565 85422; loss "
+	  "+2866 any/0 35488 28589; switch-reboot +2679418 any/0 69228 20522; host-up +534 "
+	  "drain-wait/0 41647 89320" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -162,9 +162,10 @@ answered(struct harness_client *c, uint32_t tid, uint16_t status)
 {
 	for (unsigned i = 0; i < REGISTRATIONS; i++)
 		if (c->reg[i].known && c->reg[i].tid == tid) {
-			c->reg[i].sure = !status || (!c->reg[i].wanted && status != MAD_STATUS_BUSY);
-			harness_say(c->run, "client %u: registration %u, %s: status 0x%x", c->number,
-				    i, c->reg[i].wanted ? "set" : "delete", status);
+			c->reg[i].sure = !status ||
+				(!c->reg[i].wanted && status != MAD_STATUS_BUSY);
+			harness_say(c->run, "client %u: registration %u, %s: status 0x%x",
+				    c->number, i, c->reg[i].wanted ? "set" : "delete", status);
 		}
 }
 

@@ -17,7 +17,8 @@ static const uint16_t attrs[] = {
 };
 #define ATTRIBUTES (sizeof(attrs) / sizeof(attrs[0]))
 
-#define HAND MSEC(200)			/* that moves a cable */
+#define BABBLES 10			/* traps that tell of a port that babbles */
+#define HAND SEC(3)			/* that moves a cable */
 
 /* ---- Choosing ---- */
 
@@ -354,7 +355,7 @@ storm(struct harness_run *r, const struct harness_fault *f)
 	return true;
 }
 
-/* As often as a manager bears it, and then some. */
+/* Once more than a manager bears. */
 static bool
 babble(struct harness_run *r, const struct harness_fault *f)
 {
@@ -364,9 +365,10 @@ babble(struct harness_run *r, const struct harness_fault *f)
 	if (!choose_cable(r, f->a, f->b & 1, CABLE_UP, &node, &port))
 		return false;
 	harness_say(r, "  %s port %u", r->b->net->nodes[node].name, port);
-	for (unsigned i = 0; i < 12; i++) {
+	for (unsigned i = 0; i < BABBLES; i++) {
+		if (i)
+			harness_wait(r, SEC(1), NULL);
 		model_port_errors(r->b->m, node, port, TRAP_LOCAL_INTEGRITY);
-		harness_wait(r, SEC(1), NULL);
 	}
 	return true;
 }

@@ -301,6 +301,12 @@ clear(struct harness_judge *j)
 	}
 }
 
+static const struct portinfo *
+end_of(const struct harness_run *r, uint32_t node)
+{
+	return &r->b->m->nodes[node].ports[!harness_is_switch(r, node)].info;
+}
+
 /* One of the channels in the circle, for people. */
 static void
 tell_circle(struct harness_run *r)
@@ -335,7 +341,7 @@ tell_walkers(struct harness_run *r)
 			    p->sls ? p->sls->classes : 1, p->sls ? p->sls->stale : 0,
 			    p->sls && p->sls->stale_proved ? "proved" : "not proved");
 	for (uint32_t to = 0; to < r->judge->nnodes; to++) {
-		const struct portinfo *i = &r->b->m->nodes[to].ports[!harness_is_switch(r, to)].info;
+		const struct portinfo *i = end_of(r, to);
 
 		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
 			for (uint32_t from = 0; from < r->judge->nnodes; from++) {
@@ -382,13 +388,15 @@ is_due(struct harness_run *r, bool rest)
 	struct harness_judge *j = r->judge;
 	uint64_t now = writes(r);
 
-	if (j->suspended || j->manager == HARNESS_SMS || gives_up(r) || (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1)))
+	if (j->suspended || j->manager == HARNESS_SMS || gives_up(r))
+		return false;
+	if (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1))
 		return false;
 	j->seen = now;
 	return true;
 }
 
-/* Between hosts alone, where each pair has its level; but all pairs at rest, and in some schedules. */
+/* Where each pair has its level, between hosts alone; at rest, and in some schedules, all pairs. */
 void
 harness_judge_look(struct harness_run *r, bool rest)
 {
@@ -399,7 +407,7 @@ harness_judge_look(struct harness_run *r, bool rest)
 	j->all = rest || r->sched->seed % 8 == 0;
 	r->counts->judged++;
 	for (uint32_t to = 0; to < j->nnodes; to++) {
-		const struct portinfo *i = &r->b->m->nodes[to].ports[!harness_is_switch(r, to)].info;
+		const struct portinfo *i = end_of(r, to);
 
 		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
 			for (uint32_t from = 0; from < j->nnodes; from++)

@@ -80,13 +80,32 @@ harness_wait(struct harness_run *r, monotime time, const bool *flag)
 
 /* ---- What managers do ---- */
 
+/* It, or a cable of it, keeps managers from hearing of it, or of who is behind. */
+static bool
+misbehaves(const struct harness_run *r, uint32_t node)
+{
+	const struct sim_node *n = &r->b->m->nodes[node];
+	bool any = n->silence || n->drop_ppm || n->delay || n->slow;
+
+	for (unsigned i = 0; i < MUTES; i++)
+		any |= n->mute[i] || n->fail[i];
+	for (unsigned p = 1; p <= n->nports; p++)
+		any |= n->ports[p].faults &&
+			(n->ports[p].faults->loss_ppm || n->ports[p].faults->delay);
+	return any;
+}
+
 void
 harness_reign(struct harness_run *r, unsigned leader)
 {
+	bool any = false;
+
 	r->leader = leader;
 	r->reigns++;
 	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
-		if (!bed_healthy(r->sms[leader].sm, n))
+		any |= misbehaves(r, n);
+	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
+		if (any || !bed_healthy(r->sms[leader].sm, n))
 			r->ports[n].restless = true;
 }
 

@@ -196,7 +196,7 @@ draw_shape(struct draws *d, const struct shape *list, size_t len)
 static void
 draw_fabric(struct harness_schedule *s, struct draws *d)
 {
-	const struct shape *p = draw(d, 20) < 11 ?
+	const struct shape *p = draw(d, 20) < 13 ?
 		draw_shape(d, large, sizeof(large) / sizeof(large[0])) :
 		draw_shape(d, small, sizeof(small) / sizeof(small[0]));
 	const char *mark = strchr(p->recipe, '%');
@@ -265,8 +265,14 @@ harness_draw(struct harness_schedule *s, uint64_t seed)
 	for (unsigned i = 0; i < rounds; i++) {
 		unsigned n = (10 + draw(&d, 6)) / rounds + 1;
 
-		while (n-- && s->nfaults < HARNESS_FAULTS - 1)
-			draw_fault(&s->faults[s->nfaults++], &d);
+		while (n-- && s->nfaults < HARNESS_FAULTS - 1) {
+			struct harness_fault *f = &s->faults[s->nfaults];
+
+			draw_fault(f, &d);
+			/* What a port comes to that babbles is short. */
+			if (s->nfaults++ && f[-1].kind == HARNESS_BABBLE && draw(&d, 2))
+				f->place = SUBNET_PORTS;
+		}
 		if (i + 1 < rounds)
 			s->faults[s->nfaults++] = (struct harness_fault){
 				.kind = HARNESS_SETTLE, .place = HARNESS_ANYWHERE,
