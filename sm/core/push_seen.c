@@ -69,9 +69,9 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 	old = p->info;
 	portinfo_decode(&got, res->data);
 	port_fell(s, p, &got);
-	/* It refused a Set, and the link is there: it went and came, and who is behind it was
-	 * perhaps reset. */
-	if (n && p->flags & LIVE_PORT_REFUSED && got.state == PORT_INIT && p->peer) {
+	/* It refused a Set, for the link went, and perhaps came again: who is behind it was perhaps
+	 * reset. */
+	if (n && p->flags & LIVE_PORT_REFUSED && got.state <= PORT_INIT && p->peer) {
 		tables_forget(&s->topo.tables, live_peer(p));
 		guids_forget(s, live_peer(p));
 	}

@@ -24,6 +24,8 @@ static const struct {
 	{ "pairs have another path class after a restart", "random 20 3 1 332; seed=643011 sms=1 "
 	  "lmc=0 engine=2 levels=0 tenants=0 sweep=10; link-down +5 any/0 31272 62062; sm-restart "
 	  "+822 any/0 29991 58159" },
+	{ "a host is reset while it is programmed, and has keys", "dragonfly 4 1 1 5; seed=930995 "
+	  "sms=2 lmc=0 engine=1 levels=0 tenants=1 sweep=10; host-reboot +1 config/0 80969 5739" },
 	{ "a switch is reset within a sweep that had looked at it", "torus 5 4 1; seed=962738 "
 	  "sms=1 lmc=0 engine=0 levels=0 tenants=0 sweep=10; node-guid-twice +2240 any/0 33239 "
 	  "77082; switch-off +238796 any/0 13684 54099; kept +77218 any/0 70565 85422; loss "

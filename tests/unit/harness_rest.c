@@ -132,32 +132,13 @@ is_well(struct harness_run *r, char *why, size_t size)
 	return !why[0];
 }
 
-/* Two that lead in one part, each of which took the other's cables for dead and cleared the bits by
- * which the other would hear of them, may not find each other by themselves: an administrator has
- * them look round. */
-static bool
-part_rivals(struct harness_run *r)
-{
-	unsigned masters = 0;
-
-	for (unsigned i = 0; i < r->nsms; i++)
-		masters += r->sms[i].sm->s && r->sms[i].sm->s->role == ROLE_MASTER;
-	for (unsigned i = 0; i < r->nsms && masters > 1; i++)
-		if (r->sms[i].sm->s)
-			subnet_sweep(r->sms[i].sm->s);
-	return true;
-}
-
 static void
 settle(struct harness_run *r)
 {
 	monotime end = loop_now(r->b->loop) + BOUND, pause = PAUSE;
-	bool parted = false;
 	char why[600];
 
 	do {
-		if (!parted && loop_now(r->b->loop) > end - BOUND / 2)
-			parted = part_rivals(r);
 		harness_wait(r, pause, NULL);
 		pause = pause < SEC(2) ? pause * 3 / 2 : pause;
 	} while (!is_well(r, why, sizeof(why)) && !r->why[0] && loop_now(r->b->loop) < end);

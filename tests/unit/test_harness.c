@@ -27,7 +27,7 @@
 
 #define PROCESSES 64
 #define FAILURES 64		/* of a process; then it ends */
-#define OPEN_SHARE 200		/* one schedule in so many may find what is not mended yet: that
+#define OPEN_SHARE 100		/* one schedule in so many may find what is not mended yet: that
 				 * it is not programmed in time, or that a circle may close */
 #define SECONDS 60		/* of processor time for one schedule */
 #define WARM 50			/* schedules after which memory stays as it is, */
