@@ -22,14 +22,16 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "tests/unit/harness_cases.h"
 
 #define PROCESSES 64
-#define FAILURES 64		/* of a process; then it ends */
-#define OPEN_SHARE 100		/* one schedule in so many may find what is not mended yet: that
+#define FAILURES 256		/* of a process; then it ends */
+#define OPEN_SHARE 50		/* one schedule in so many may find what is not mended yet: that
 				 * it is not programmed in time, or that a circle may close */
 #define SECONDS 60		/* of processor time for one schedule */
+#define PATIENCE 900		/* seconds for all that are run without -n, on a busy machine fewer */
 #define WARM 50			/* schedules after which memory stays as it is, */
 #define GROWTH (512 * 1024)	/* but for what the allocator keeps at hand */
 #ifdef __SANITIZE_ADDRESS__
@@ -52,6 +54,7 @@ struct board {
 	struct failure failures[PROCESSES][FAILURES];
 	unsigned nfailures[PROCESSES];
 	char why[700];			/* of a trial */
+	time_t stop;			/* no schedule begins after that; 0: whenever */
 };
 
 static struct board *board;
@@ -233,8 +236,8 @@ work(unsigned process, unsigned processes, uint64_t end)
 	size_t warm = 0;
 	char why[100];
 
-	for (unsigned n = 0; board->seed[process] < end && board->nfailures[process] < FAILURES;
-	     n++) {
+	for (unsigned n = 0; board->seed[process] < end && board->nfailures[process] < FAILURES &&
+	     (!board->stop || time(NULL) < board->stop); n++) {
 		if (n == WARM)
 			warm = held();
 		limit_time(SECONDS);
@@ -357,6 +360,7 @@ tell(const char *program, unsigned processes, double seconds, bool all)
 	       " ways, %" PRIu64 " registrations, %" PRIu64 " Sets\n", c.schedules, seconds,
 	       (double)c.schedules / seconds, c.large, c.faults, c.rests, c.judged, c.pairs,
 	       c.registrations, c.sets);
+	all = all && c.schedules + 1 >= SCHEDULES;
 	return failures || (all && (none || c.large * 2 < c.schedules ||
 				    c.faults < 10 * c.schedules));
 }
@@ -400,9 +404,12 @@ main(int argc, char **argv)
 
 	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
+	if (board != MAP_FAILED)
+		board->stop = time(NULL) + PATIENCE;
 	while ((c = getopt(argc, argv, "n:f:j:s:l:c:tx")) != -1)
 		switch (c) {
 		case 'n':
+			board->stop = 0;
 			schedules = strtoull(optarg, NULL, 10);
 			break;
 		case 'f':
