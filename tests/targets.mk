@@ -115,10 +115,8 @@ bench: deps
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
 		$(BUILD)/test_core_partition_faults \
-		$(BUILD)/test_losses $(BUILD)/bench_fault
+		$(BUILD)/test_losses $(BUILD)/test_harness $(BUILD)/bench_fault
 	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs
-		$(BUILD)/test_losses $(BUILD)/test_harness \
-		$(BUILD)/bench_fault
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed
