@@ -292,10 +292,10 @@ loop_run_until(struct loop *l, monotime deadline, const bool *flag)
 }
 
 void
-loop_work_at(struct loop *l, loop_fn run_fn, loop_fn done, void *arg, monotime virtual_cost,
-	     const char *site)
+loop_work_at(struct loop *l, enum loop_worker which, loop_fn run_fn, loop_fn done, void *arg,
+	     monotime virtual_cost, const char *site)
 {
-	l->ops->work(l, run_fn, done, arg, virtual_cost, site);
+	l->ops->work(l, which, run_fn, done, arg, virtual_cost, site);
 }
 
 struct loop_fd *

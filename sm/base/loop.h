@@ -25,8 +25,8 @@ loop_new_event(void);
 struct loop *
 loop_new_virtual(uint64_t seed);
 /*
- * Frees the loop; the owner has freed its timers and watches before. Waits for the job that a
- * worker is in; waiting jobs and posts are dropped: their `arg` is the owner's again.
+ * Frees the loop; the owner has freed its timers and watches before. Waits for the jobs that
+ * workers are in; waiting jobs and posts are dropped: their `arg` is the owner's again.
  */
 void
 loop_free(struct loop *l);
@@ -93,15 +93,25 @@ void
 loop_post_at(struct loop *l, loop_fn fn, void *arg, const char *site);
 
 /*
- * Long work: run(arg) on a worker thread, then done(arg) on the loop. `arg` belongs to the worker
- * between the two calls. Jobs run one at a time in order of submission (a job may use
- * parallel_run()). `virtual_cost` is what a virtual loop lets pass before done.
+ * Work for a thread: run(arg) on a worker, then done(arg) on the loop. `arg` belongs to the worker
+ * between the two calls. There are two workers, each with one job at a time in order of submission
+ * (a job may use parallel_run()): loop_work() is for what may take seconds, as a routing does;
+ * loop_errand() for what takes some tenths of one at most, as files do that are read, and must not
+ * wait behind that. `virtual_cost` is what a virtual loop lets pass before done.
  */
+enum loop_worker {
+	LOOP_LABOURER,			/* of loop_work() */
+	LOOP_MESSENGER,			/* of loop_errand() */
+	LOOP_WORKERS
+};
+
 #define loop_work(l, run, done, arg, virtual_cost) \
-	loop_work_at(l, run, done, arg, virtual_cost, LOOP_SITE(done))
+	loop_work_at(l, LOOP_LABOURER, run, done, arg, virtual_cost, LOOP_SITE(done))
+#define loop_errand(l, run, done, arg, virtual_cost) \
+	loop_work_at(l, LOOP_MESSENGER, run, done, arg, virtual_cost, LOOP_SITE(done))
 void
-loop_work_at(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime virtual_cost,
-	     const char *site);
+loop_work_at(struct loop *l, enum loop_worker which, loop_fn run, loop_fn done, void *arg,
+	     monotime virtual_cost, const char *site);
 
 /* Descriptor watches and signals: event loops only (a virtual loop returns NULL). */
 enum loop_fd_events {

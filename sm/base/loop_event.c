@@ -20,13 +20,21 @@
  *
  * libevent is touched by the loop's thread only and needs no locks; other threads wake the sleep
  * through an eventfd. Timers live in our own heap, one libevent timer stands for the earliest.
- * One worker thread, started with the first job, takes jobs in order; a job belongs to it from
- * submission until its done() is posted. The worker, and the threads that it starts (parallel.c),
+ * Two worker threads, each started with its first job, take jobs in order; a job belongs to one from
+ * submission until its done() is posted. The workers, and the threads that they start (parallel.c),
  * have a lower priority than the loop: where processors are short, who waits for an answer comes
  * before a routing that takes seconds. Threads of ours block all signals, so that these reach the
  * loop's thread.
  */
-#define WORKER_NICE 5		/* of the worker more than of the loop: a third of its weight */
+#define WORKER_NICE 5		/* of workers more than of the loop: a third of its weight */
+
+struct worker {
+	struct event_loop *owner;	/* whose it is */
+	pthread_t thread;		/* valid if `started` */
+	bool started;			/* the thread was; loop's thread only */
+	pthread_cond_t more;		/* a job came, or the loop's quit was set */
+	struct list jobs;		/* submitted and not begun; under the loop's lock */
+};
 
 struct event_loop {
 	struct loop loop;		/* the common part; first */
@@ -36,16 +44,13 @@ struct event_loop {
 	int wake_fd;			/* eventfd that ends a sleep */
 	struct list signals;		/* of struct signal_watch */
 	struct list finished;		/* jobs whose done() is posted; under `lock` */
-	pthread_t worker;		/* valid if has_worker */
-	bool has_worker;		/* the thread was started */
-	pthread_mutex_t lock;		/* of the fields below and of `finished` */
-	pthread_cond_t more;		/* a job came, or quit was set */
-	struct list jobs;		/* submitted and not begun */
-	bool quit;			/* the worker shall end */
+	struct worker workers[LOOP_WORKERS];
+	pthread_mutex_t lock;		/* of jobs, `finished` and `quit` */
+	bool quit;			/* the workers shall end */
 };
 
 struct job {
-	struct list list;		/* in jobs, then in finished */
+	struct list list;		/* of its worker's jobs, then in finished */
 	struct event_loop *owner;	/* whose worker does it */
 	loop_fn run;			/* on the worker */
 	loop_fn done;			/* on the loop */
@@ -163,13 +168,14 @@ job_done(void *arg)
 
 /* The next job, or NULL when the worker shall end. */
 static struct job *
-next_job(struct event_loop *e)
+next_job(struct worker *w)
 {
+	struct event_loop *e = w->owner;
 	struct list *it = NULL;
 
 	pthread_mutex_lock(&e->lock);
-	while (!e->quit && !(it = list_pop(&e->jobs)))
-		pthread_cond_wait(&e->more, &e->lock);
+	while (!e->quit && !(it = list_pop(&w->jobs)))
+		pthread_cond_wait(&w->more, &e->lock);
 	pthread_mutex_unlock(&e->lock);
 	return it ? list_entry(it, struct job, list) : NULL;
 }
@@ -183,18 +189,19 @@ worker_yield(void)
 	errno = 0;
 	nice = getpriority(PRIO_PROCESS, 0);
 	if (errno || setpriority(PRIO_PROCESS, 0, nice + WORKER_NICE))
-		log_warning("the worker runs at the priority of the event loop: %s",
+		log_warning("a worker runs at the priority of the event loop: %s",
 			    strerror(errno));
 }
 
 static void *
 worker_main(void *arg)
 {
-	struct event_loop *e = arg;
+	struct worker *w = arg;
+	struct event_loop *e = w->owner;
 	struct job *job;
 
 	worker_yield();
-	while ((job = next_job(e))) {
+	while ((job = next_job(w))) {
 		job->run(job->arg);
 		pthread_mutex_lock(&e->lock);
 		list_append(&e->finished, &job->list);
@@ -205,13 +212,13 @@ worker_main(void *arg)
 }
 
 static void
-worker_start(struct event_loop *e)
+worker_start(struct worker *w)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	e->has_worker = pthread_create(&e->worker, NULL, worker_main, e) == 0;
+	w->started = pthread_create(&w->thread, NULL, worker_main, w) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -226,22 +233,24 @@ job_inline(void *arg)
 }
 
 static void
-event_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost, const char *site)
+event_work(struct loop *l, enum loop_worker which, loop_fn run, loop_fn done, void *arg,
+	   monotime cost, const char *site)
 {
 	struct event_loop *e = event_of(l);
+	struct worker *w = &e->workers[which];
 	struct job *job = mem_zalloc(sizeof(*job));
 
 	(void)cost;
 	*job = (struct job){ .owner = e, .run = run, .done = done, .arg = arg,
 			      .site = site };
 	list_init(&job->list);
-	if (!e->has_worker)
-		worker_start(e);
+	if (!w->started)
+		worker_start(w);
 	pthread_mutex_lock(&e->lock);
-	list_append(e->has_worker ? &e->jobs : &e->finished, &job->list);
-	pthread_cond_signal(&e->more);
+	list_append(w->started ? &w->jobs : &e->finished, &job->list);
+	pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&e->lock);
-	if (!e->has_worker) {
+	if (!w->started) {
 		log_warning("no thread for a worker: the work holds up the event loop");
 		loop_post(l, job_inline, job);
 	}
@@ -349,18 +358,31 @@ event_signal(struct loop *l, int signo, loop_fn fn, void *arg, const char *site)
 }
 
 static void
-worker_stop(struct event_loop *e)
+drop_jobs(struct list *jobs)
 {
 	struct list *it;
 
+	while ((it = list_pop(jobs)))
+		mem_free(list_entry(it, struct job, list));
+}
+
+static void
+workers_stop(struct event_loop *e)
+{
 	pthread_mutex_lock(&e->lock);
 	e->quit = true;
-	pthread_cond_signal(&e->more);
+	for (int i = 0; i < LOOP_WORKERS; i++)
+		pthread_cond_signal(&e->workers[i].more);
 	pthread_mutex_unlock(&e->lock);
-	if (e->has_worker)
-		pthread_join(e->worker, NULL);
-	while ((it = list_pop(&e->jobs)) || (it = list_pop(&e->finished)))
-		mem_free(list_entry(it, struct job, list));
+	for (int i = 0; i < LOOP_WORKERS; i++) {
+		struct worker *w = &e->workers[i];
+
+		if (w->started)
+			pthread_join(w->thread, NULL);
+		drop_jobs(&w->jobs);
+		pthread_cond_destroy(&w->more);
+	}
+	drop_jobs(&e->finished);
 }
 
 static void
@@ -369,7 +391,7 @@ event_loop_free(struct loop *l)
 	struct event_loop *e = event_of(l);
 	struct list *it;
 
-	worker_stop(e);
+	workers_stop(e);
 	while ((it = list_pop(&e->signals))) {
 		struct signal_watch *w = list_entry(it, struct signal_watch, list);
 
@@ -380,7 +402,6 @@ event_loop_free(struct loop *l)
 	event_free(e->woken);
 	event_base_free(e->base);
 	close(e->wake_fd);
-	pthread_cond_destroy(&e->more);
 	pthread_mutex_destroy(&e->lock);
 	loop_clear(l);
 	mem_free(e);
@@ -431,9 +452,12 @@ loop_new_event(void)
 		  (uint64_t)clock_wall() ^ (uint64_t)clock_monotonic() << 20 ^ (uint64_t)getpid());
 	list_init(&e->signals);
 	list_init(&e->finished);
-	list_init(&e->jobs);
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_cond_init(&e->more, NULL);
+	for (int i = 0; i < LOOP_WORKERS; i++) {
+		e->workers[i].owner = e;
+		list_init(&e->workers[i].jobs);
+		pthread_cond_init(&e->workers[i].more, NULL);
+	}
 	e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->base = base_new();
 	if (e->wake_fd < 0 || !e->base)

@@ -20,8 +20,8 @@ struct loop_ops {
 	 */
 	bool (*wait)(struct loop *l, monotime until);
 	void (*wake)(struct loop *l);	/* end a wait; any thread */
-	void (*work)(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost,
-		     const char *site);
+	void (*work)(struct loop *l, enum loop_worker which, loop_fn run, loop_fn done, void *arg,
+		     monotime cost, const char *site);
 	struct loop_fd *(*fd_new)(struct loop *l, int fd, loop_fd_fn fn, void *arg,
 				  const char *site);
 	int (*signal)(struct loop *l, int signo, loop_fn fn, void *arg, const char *site);

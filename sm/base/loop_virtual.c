@@ -11,13 +11,13 @@
  * A loop in which time is a number: it jumps to the next timer when nothing else is left to do at
  * the present instant, so tests run hours in milliseconds, and the same way each time.
  *
- * Work is done on the loop itself, at the instant at which a single worker would begin it, and its
- * done() follows when the stated cost has passed; only then does the next job begin.
+ * Work is done on the loop itself, at the instant at which its worker would begin it, and its
+ * done() follows when the stated cost has passed; only then does that worker's next job begin.
  */
 #define WALL_START INT64_C(1767225600000000)	/* 2026-01-01T00:00:00Z */
 
 struct virtual_job {
-	struct list list;	/* in virtual_loop.jobs */
+	struct list list;	/* of its worker's jobs */
 	loop_fn run;		/* the work */
 	loop_fn done;		/* what follows it */
 	void *arg;		/* of both */
@@ -25,12 +25,18 @@ struct virtual_job {
 	monotime cost;		/* what passes between them */
 };
 
+/* What stands for a thread. */
+struct virtual_worker {
+	struct loop *loop;	/* whose it is */
+	struct list jobs;	/* waiting; the first may be in progress */
+	bool ran;		/* the first job ran and its cost is passing */
+	struct loop_timer *timer;	/* begins or ends the first job */
+};
+
 struct virtual_loop {
 	struct loop loop;	/* the common part; first */
 	monotime now;		/* the present instant */
-	struct list jobs;	/* waiting; the first may be in progress */
-	bool ran;		/* the first job ran and its cost is passing */
-	struct loop_timer *job_timer;	/* begins or ends the first job */
+	struct virtual_worker workers[LOOP_WORKERS];
 };
 
 static struct virtual_loop *
@@ -69,41 +75,41 @@ virtual_wake(struct loop *l)
 }
 
 static void
-run_job(struct virtual_loop *v, struct virtual_job *job)
+run_job(struct loop *l, struct virtual_job *job)
 {
 	monotime start = clock_processor();
 
 	job->run(job->arg);
-	v->loop.worked += clock_processor() - start;
+	l->worked += clock_processor() - start;
 }
 
 static void
 job_step(void *arg)
 {
-	struct virtual_loop *v = arg;
-	struct virtual_job *job = list_entry(v->jobs.next, struct virtual_job, list);
+	struct virtual_worker *w = arg;
+	struct virtual_job *job = list_entry(w->jobs.next, struct virtual_job, list);
 
-	if (!v->ran) {
-		v->ran = true;
-		loop_timer_set(v->job_timer, job->cost);
-		run_job(v, job);
+	if (!w->ran) {
+		w->ran = true;
+		loop_timer_set(w->timer, job->cost);
+		run_job(w->loop, job);
 		return;
 	}
-	v->ran = false;
+	w->ran = false;
 	list_remove(&job->list);
-	if (!list_empty(&v->jobs))
-		loop_timer_set(v->job_timer, 0);
-	loop_doing(&v->loop, job->site);
+	if (!list_empty(&w->jobs))
+		loop_timer_set(w->timer, 0);
+	loop_doing(w->loop, job->site);
 	if (job->done)
 		job->done(job->arg);
 	mem_free(job);
 }
 
 static void
-virtual_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost,
-	     const char *site)
+virtual_work(struct loop *l, enum loop_worker which, loop_fn run, loop_fn done, void *arg,
+	     monotime cost, const char *site)
 {
-	struct virtual_loop *v = virtual_of(l);
+	struct virtual_worker *w = &virtual_of(l)->workers[which];
 	struct virtual_job *job = mem_zalloc(sizeof(*job));
 
 	job->run = run;
@@ -111,9 +117,9 @@ virtual_work(struct loop *l, loop_fn run, loop_fn done, void *arg, monotime cost
 	job->arg = arg;
 	job->cost = cost;
 	job->site = site;
-	if (list_empty(&v->jobs))
-		loop_timer_set(v->job_timer, 0);
-	list_append(&v->jobs, &job->list);
+	if (list_empty(&w->jobs))
+		loop_timer_set(w->timer, 0);
+	list_append(&w->jobs, &job->list);
 }
 
 static struct loop_fd *
@@ -144,9 +150,11 @@ virtual_free(struct loop *l)
 	struct virtual_loop *v = virtual_of(l);
 	struct list *it;
 
-	while ((it = list_pop(&v->jobs)))
-		mem_free(list_entry(it, struct virtual_job, list));
-	loop_timer_free(v->job_timer);
+	for (int i = 0; i < LOOP_WORKERS; i++) {
+		while ((it = list_pop(&v->workers[i].jobs)))
+			mem_free(list_entry(it, struct virtual_job, list));
+		loop_timer_free(v->workers[i].timer);
+	}
 	loop_clear(l);
 	mem_free(v);
 }
@@ -169,7 +177,12 @@ loop_new_virtual(uint64_t seed)
 	struct virtual_loop *v = mem_zalloc(sizeof(*v));
 
 	loop_init(&v->loop, &virtual_ops, seed);
-	list_init(&v->jobs);
-	v->job_timer = loop_timer_new(&v->loop, job_step, v);
+	for (int i = 0; i < LOOP_WORKERS; i++) {
+		struct virtual_worker *w = &v->workers[i];
+
+		w->loop = &v->loop;
+		list_init(&w->jobs);
+		w->timer = loop_timer_new(&v->loop, job_step, w);
+	}
 	return &v->loop;
 }

@@ -42,6 +42,7 @@ core_src := \
 	sm/core/push_table.c \
 	sm/core/reader.c \
 	sm/core/refresh.c \
+	sm/core/reload.c \
 	sm/core/remarks.c \
 	sm/core/reroute.c \
 	sm/core/route.c \

@@ -22,6 +22,7 @@
 #include "sm/core/daemon.h"
 #include "sm/core/history.h"
 #include "sm/core/named.h"
+#include "sm/core/reload.h"
 #include "sm/core/simulate.h"
 #include "sm/core/subnet.h"
 #include "sm/ctl/ctl.h"
@@ -48,6 +49,7 @@ struct weftd {
 	struct ctl_subnet *ctl_subnets;
 	struct ctl_host host;
 	struct ctl *ctl;
+	struct reload *reload;		/* reads the files again */
 	struct config *old_conf;	/* jobs under way may borrow it until the next reload */
 	struct named *old_named;	/* likewise */
 	int lock;			/* descriptor of the socket's lock file; -1 */
@@ -267,41 +269,10 @@ ctl_partitions(void *subnet, struct partition_view *v)
 	subnet_partitions(subnet, v);
 }
 
-struct reload_report {
-	struct buf *out;		/* one line a change; NULL: into the log */
-	unsigned restart;		/* options that only a restart takes on */
-	unsigned changed;
-};
-
 static void
-report_change(void *arg, const char *option, const char *old_value, const char *new_value,
-	      enum config_stage stage)
+config_event(void *arg, enum log_level level, const char *text)
 {
-	struct reload_report *r = arg;
-
-	static const char *const effects[] = {
-		[STAGE_RESTART] = "only a restart takes it on",
-		[STAGE_DISCOVER] = "the subnet is discovered again",
-		[STAGE_LIDS] = "LIDs are assigned again: those of hosts may change",
-		[STAGE_ROUTING] = "the subnet is routed again",
-		[STAGE_PARTITIONS] = "partitions are compiled again",
-		[STAGE_PUSH] = "written to the devices that differ",
-		[STAGE_LIVE] = "at once",
-	};
-
-	r->changed++;
-	r->restart += stage == STAGE_RESTART;
-	if (r->out)
-		buf_printf(r->out, "%s: %s -> %s (%s)\n", option, old_value, new_value,
-			   effects[stage]);
-	else
-		log_notice("configuration: %s: %s -> %s (%s)", option, old_value, new_value,
-			   effects[stage]);
-}
-
-static void
-config_event(struct weftd *w, enum log_level level, const char *text)
-{
+	const struct weftd *w = arg;
 	struct event ev = {
 		.type = EVENT_CONFIG, .level = level, .wall = loop_wall(w->loop),
 	};
@@ -321,78 +292,68 @@ take_config(struct weftd *w, struct config *conf, struct named *named, enum conf
 		w->ctl_subnets[i].name = conf->subnets[i].name;
 	}
 	history_set_days(w->history, conf->events.days);
-	config_free(w->old_conf);
-	named_free(w->old_named);
+	reload_discard(w->reload, w->old_conf, w->old_named);
 	w->old_conf = w->conf;
 	w->old_named = w->named;
 	w->conf = conf;
 	w->named = named;
 }
 
-static bool
-same_subnets(const struct config *a, const struct config *b)
+static int
+take_reloaded(void *arg, struct config *conf, struct named *named, enum config_stage stage,
+	      struct error *e)
 {
-	if (a->nsubnets != b->nsubnets)
-		return false;
-	for (unsigned i = 0; i < a->nsubnets; i++)
-		if (strcmp(a->subnets[i].name, b->subnets[i].name))
-			return false;
-	return true;
+	struct weftd *w = arg;
+
+	if (log_open(conf->log.to, conf->log.level, e))
+		return e->code;
+	take_config(w, conf, named, stage);
+	return 0;
+}
+
+static void
+running(void *arg, const struct config **conf, const struct named **named)
+{
+	const struct weftd *w = arg;
+
+	*conf = w->conf;
+	*named = w->named;
 }
 
 static int
-reload(void *arg, bool dry_run, struct buf *report, struct error *e)
+ctl_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
 {
-	struct weftd *w = arg;
-	struct reload_report r = {.out = report};
-	struct config *conf = config_load(w->file, e);
-	struct named *named = conf ? named_load(conf, e) : NULL;
-	enum config_stage stage, other;
+	const struct weftd *w = arg;
+	const struct reload_order o = { .dry_run = dry_run, .done = done, .arg = done_arg };
 
-	if (!named) {
-		config_free(conf);
-		config_event(w, LOG_L_ERROR, e->text);
-		return e->code;
-	}
-	config_diff(w->conf, conf, report_change, &r);
-	other = named_diff(w->named, named, report_change, &r);
-	if (dry_run || !same_subnets(w->conf, conf)) {
-		config_free(conf);
-		named_free(named);
-		if (!dry_run)
-			return error_set(e, ERR_REFUSED, "%s adds, removes or renames a subnet, "
-					 "which needs a restart: the running configuration stays",
-					 w->file);
-		return 0;
-	}
-	if (log_open(conf->log.to, conf->log.level, e)) {
-		config_free(conf);
-		named_free(named);
-		return e->code;
-	}
-	config_keep(conf, w->conf);
-	stage = config_diff(w->conf, conf, NULL, NULL);
-	take_config(w, conf, named, other < stage ? other : stage);
-	config_event(w, LOG_L_NOTICE, r.changed ? r.restart ?
-		     "the configuration was read again; some changes need a restart" :
-		     "the configuration was read again and taken on" :
-		     "the configuration was read again: nothing has changed");
-	return 0;
+	return reload_start(w->reload, &o, e);
 }
 
 /*
  * Signals.
  */
 static void
+hup_done(void *arg, int error, const char *text, const char *report)
+{
+	const struct weftd *w = arg;
+
+	(void)report;
+	if (error)
+		log_error("%s; the running configuration stays", text);
+	for (unsigned i = 0; i < w->conf->nsubnets && !w->stopping; i++)
+		subnet_sweep(w->subnets[i]);
+}
+
+static void
 on_hup(void *arg)
 {
 	struct weftd *w = arg;
+	const struct reload_order o = { .signalled = true, .done = hup_done, .arg = w };
 	struct error e;
+	int rc = reload_start(w->reload, &o, &e);
 
-	if (reload(w, false, NULL, &e))
-		log_error("%s; the running configuration stays", e.text);
-	for (unsigned i = 0; i < w->conf->nsubnets; i++)
-		subnet_sweep(w->subnets[i]);
+	if (rc)
+		hup_done(w, rc, e.text, NULL);
 }
 
 static void
@@ -430,6 +391,7 @@ on_term(void *arg)
 	log_notice("ending; the fabric keeps forwarding");
 	daemon_notify("STOPPING=1");
 	w->stopping = true;
+	reload_end(w->reload);
 	w->end_by = loop_now(w->loop) + END_PATIENCE;
 	end_turn(w);
 }
@@ -517,7 +479,7 @@ open_control(struct weftd *w, struct error *e)
 {
 	w->host = (struct ctl_host){
 		.subnets = w->ctl_subnets, .nsubnets = w->conf->nsubnets, .events = w->events,
-		.reload = reload, .arg = w,
+		.reload = ctl_reload, .arg = w,
 	};
 	if (w->once || w->sim_for)
 		return 0;
@@ -542,6 +504,10 @@ start(struct weftd *w, struct error *e)
 {
 	w->loop = w->sim_for ? loop_new_virtual(w->sim_options.seed) : loop_new_event();
 	w->end_timer = loop_timer_new(w->loop, end_turn, w);
+	w->reload = reload_new(&(struct reload_host){
+		.loop = w->loop, .file = w->file, .running = running, .take = take_reloaded,
+		.tell = config_event, .arg = w,
+	});
 	if (!w->once && !w->sim_for) {
 		if (folder_make(control_socket(w), e))
 			return e->code;
@@ -577,6 +543,8 @@ start(struct weftd *w, struct error *e)
 static void
 stop(struct weftd *w)
 {
+	w->stopping = true;
+	reload_end(w->reload);
 	ctl_free(w->ctl);
 	for (unsigned i = 0; w->subnets && i < w->conf->nsubnets; i++)
 		subnet_free(w->subnets[i]);
@@ -589,6 +557,7 @@ stop(struct weftd *w)
 	loop_timer_free(w->watchdog);
 	if (w->loop)
 		loop_free(w->loop);
+	reload_free(w->reload);
 	named_free(w->named);
 	named_free(w->old_named);
 	config_free(w->old_conf);

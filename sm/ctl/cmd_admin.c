@@ -12,6 +12,14 @@
  * that; and show engines, for the words that reroute takes. The work is the core's: it ends by a
  * callback, long after the client may have gone.
  */
+#define LINES_AT_ONCE 64u	/* of a report, before others have their turn */
+
+/* What a reload says. */
+struct report {
+	char *text;		/* lines; owned */
+	char *next;		/* the first that is not written; NULL: none */
+};
+
 static bool
 engine_known(struct ctl_req *r, const char *name)
 {
@@ -158,33 +166,71 @@ undrain(struct ctl_req *r)
 	at_place(r, CHANGE_UNDRAIN);
 }
 
+/* What changed is as long as the file: some lines at a time. */
+static enum ctl_step
+put_lines(struct ctl_req *r)
+{
+	struct report *report = r->state;
+
+	for (unsigned n = 0; n < LINES_AT_ONCE; n++) {
+		char *line = strsep(&report->next, "\n");
+
+		if (!line || !*line)
+			return STEP_DONE;
+		jw_str(&r->json, NULL, line);
+	}
+	return STEP_MORE;
+}
+
+static void
+report_free(void *state)
+{
+	struct report *report = state;
+
+	mem_free(report->text);
+	mem_free(report);
+}
+
+static void
+reloaded(void *arg, int error, const char *text, const char *changes)
+{
+	struct ctl_req *r = arg;
+	struct error e = { .code = error };
+
+	if (r->client && error) {
+		snprintf(e.text, sizeof(e.text), "%s", text);
+		req_error(r, &e);
+	} else if (r->client) {
+		struct report *report = mem_zalloc(sizeof(*report));
+		struct json *j = req_begin(r);
+
+		report->text = report->next = mem_strdup(changes ? changes : "");
+		r->state = report;
+		r->state_free = report_free;
+		jw_bool(j, "dry_run", req_flag(r, "dry_run"));
+		jw_array(j, "changes");
+		req_stream(r, put_lines);
+	}
+	req_release(r);
+}
+
 static void
 reload(struct ctl_req *r)
 {
-	struct buf report = { 0 };
 	struct error e = { 0 };
-	struct json *j;
-	char *line, *rest;
 	int ret;
 
 	if (!r->host->reload) {
 		req_fail(r, EXIT_REFUSED, "this daemon has no configuration to read again");
 		return;
 	}
-	ret = r->host->reload(r->host->arg, req_flag(r, "dry_run"), &report, &e);
+	req_hold(r);
+	ret = r->host->reload(r->host->arg, req_flag(r, "dry_run"), reloaded, r, &e);
 	if (ret) {
 		e.code = ret;
 		req_error(r, &e);
-	} else {
-		j = req_begin(r);
-		jw_bool(j, "dry_run", req_flag(r, "dry_run"));
-		jw_array(j, "changes");
-		for (line = report.len ? strtok_r(report.data, "\n", &rest) : NULL; line;
-		     line = strtok_r(NULL, "\n", &rest))
-			jw_str(j, NULL, line);
-		req_end(r);
+		r->held--;
 	}
-	buf_free(&report);
 }
 
 /* For each subnet the engine it asked for, and the one it runs. */

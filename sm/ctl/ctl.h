@@ -57,12 +57,19 @@ struct ctl_subnet {
 	bool (*congestion_row)(void *subnet, uint64_t from, struct congestion_row *row);
 };
 
+/* The outcome of a reload: 0 and a line for each change (NULL: none); or an error and a sentence. */
+typedef void (*ctl_reload_fn)(void *arg, int error, const char *text, const char *report);
+
 struct ctl_host {
 	struct ctl_subnet *subnets;
 	unsigned nsubnets;
 	struct event_ring *events;
-	/* Re-read the configuration as a transaction; `report` gets one line per change. */
-	int (*reload)(void *arg, bool dry_run, struct buf *report, struct error *e);
+	/*
+	 * Re-read the configuration as a transaction. done() comes once, when it is in force,
+	 * unless an error is returned: ERR_BUSY, ERR_REFUSED.
+	 */
+	int (*reload)(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg,
+		      struct error *e);
 	void *arg;
 };
 

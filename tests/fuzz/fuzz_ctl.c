@@ -83,11 +83,11 @@ change(void *subnet, const struct change *c, change_done_fn done, void *arg, str
 }
 
 static int
-reload(void *arg, bool dry_run, struct buf *report, struct error *e)
+reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
 {
 	(void)arg;
 	(void)e;
-	buf_str(report, dry_run ? "" : "a: 1 -> 2\n");
+	done(done_arg, 0, "", dry_run ? NULL : "a: 1 -> 2\n");
 	return 0;
 }
 

@@ -239,13 +239,13 @@ fake_change(void *subnet, const struct change *c, change_done_fn done, void *arg
 }
 
 static inline int
-fake_reload(void *arg, bool dry_run, struct buf *report, struct error *e)
+fake_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
 {
 	assert_ptr_equal(arg, &h);
 	if (h.reload_code)
 		return error_set(e, h.reload_code, "weft.yaml:3:1: unknown key \"prot\"");
-	buf_printf(report, "subnets[0].lmc: 0 -> 1 (%s)\nlog.level: notice -> debug\n",
-		   dry_run ? "dry" : "real");
+	done(done_arg, 0, "", dry_run ?
+	     "subnets[0].lmc: 0 -> 1 (dry)\nlog.level: notice -> debug\n" : NULL);
 	return 0;
 }
 

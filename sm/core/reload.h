@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_RELOAD_H
+#define CORE_RELOAD_H
+
+#include "sm/base/loop.h"
+#include "sm/core/named.h"
+
+/*
+ * The configuration read again, as a transaction: a worker reads the files, checks them and finds
+ * what differs from the configuration in force; then the loop takes it on, or everything stays as
+ * it is. One reload at a time; others wait their turn, and read the files when it comes.
+ */
+struct reload;
+
+/* What is read, and who takes it on. */
+struct reload_host {
+	struct loop *loop;		/* borrowed */
+	const char *file;		/* borrowed; NULL: built-in defaults */
+	/* The configuration in force; both stay until take() or reload_free(). */
+	void (*running)(void *arg, const struct config **conf, const struct named **named);
+	/* Take it on, from `stage`, and own both; or an error with a sentence: then nothing is. */
+	int (*take)(void *arg, struct config *conf, struct named *named, enum config_stage stage,
+		    struct error *e);
+	/* An event: how a reload ended. */
+	void (*tell)(void *arg, enum log_level level, const char *text);
+	void *arg;			/* of these */
+};
+
+struct reload_order {
+	bool dry_run;			/* only say what differs */
+	bool signalled;			/* nobody waits for the report: it goes into the log, and
+					 * such orders are one while they wait */
+	void (*done)(void *arg, int error, const char *text, const char *report);
+	void *arg;			/* of done() */
+};
+
+struct reload *
+reload_new(const struct reload_host *host);	/* copied */
+/*
+ * Read again and take it on. *o is copied. done() comes once, on the loop, when it is in force: with
+ * error 0 and the report, a line for each change, NULL if there are none; or with an error code and
+ * one sentence. ERR_BUSY and ERR_REFUSED come at once, and no done(): too many wait, or it ends.
+ */
+int
+reload_start(struct reload *r, const struct reload_order *o, struct error *e);
+/* What is no longer in force and no longer lent to anybody: freed by the worker. NULL is allowed. */
+void
+reload_discard(struct reload *r, const struct config *conf, struct named *named);
+/* Nothing is taken on any more; whoever waits hears so. */
+void
+reload_end(struct reload *r);
+/* After reload_end() and loop_free(). NULL is allowed, for both. */
+void
+reload_free(struct reload *r);
+
+#endif
