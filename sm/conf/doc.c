@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>
 #include "sm/base/text.h"
@@ -416,10 +417,24 @@ read_all(int fd, char *data, size_t size)
 	return (ssize_t)len;
 }
 
+/* Half of what somebody is writing may read as a whole that says less. */
+static bool
+has_changed(int fd, const struct stat *before, size_t len)
+{
+	struct stat now;
+
+	return S_ISREG(before->st_mode) && !fstat(fd, &now) &&
+	       ((size_t)now.st_size != len || now.st_size != before->st_size ||
+		now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
+}
+
 char *
 doc_read_file(const char *path, size_t max, size_t *len, struct error *e)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat before = { 0 };
+	bool good = false;
 	char *data;
 	ssize_t n;
 
@@ -428,14 +443,18 @@ doc_read_file(const char *path, size_t max, size_t *len, struct error *e)
 			  strerror(errno));
 		return NULL;
 	}
-	data = mem_alloc(max + 2);
-	n = read_all(fd, data, max + 1);
+	data = fstat(fd, &before) ? NULL : mem_alloc(max + 2);
+	n = !data ? -1 : read_all(fd, data, max + 1);
 	if (n < 0)
 		error_set(e, ERR_IO, "cannot read %s: %s", path, strerror(errno));
 	else if ((size_t)n > max)
 		error_set(e, ERR_FULL, "%s:1:1: larger than %zu bytes", path, max);
+	else if (has_changed(fd, &before, (size_t)n))
+		error_set(e, ERR_BUSY, "%s changed while it was read: try again", path);
+	else
+		good = true;
 	close(fd);
-	if (n < 0 || (size_t)n > max) {
+	if (!good) {
 		mem_free(data);
 		return NULL;
 	}

@@ -37,13 +37,13 @@ struct reload_order {
 struct reload *
 reload_new(const struct reload_host *host);	/* copied */
 /*
- * Read again and take it on. *o is copied. done() comes once, on the loop, when it is in force: with
- * error 0 and the report, a line for each change, NULL if there are none; or with an error code and
+ * Read again and take it on. *o is copied. done() comes once, on the loop, when it is in force:
+ * with error 0 and the report, a line for each change, NULL if there are none; or with an error code and
  * one sentence. ERR_BUSY and ERR_REFUSED come at once, and no done(): too many wait, or it ends.
  */
 int
 reload_start(struct reload *r, const struct reload_order *o, struct error *e);
-/* What is no longer in force and no longer lent to anybody: freed by the worker. NULL is allowed. */
+/* What is no longer in force, nor lent to anybody: freed by the worker. NULL is allowed. */
 void
 reload_discard(struct reload *r, const struct config *conf, struct named *named);
 /* Nothing is taken on any more; whoever waits hears so. */

@@ -57,7 +57,7 @@ struct ctl_subnet {
 	bool (*congestion_row)(void *subnet, uint64_t from, struct congestion_row *row);
 };
 
-/* The outcome of a reload: 0 and a line for each change (NULL: none); or an error and a sentence. */
+/* The outcome of a reload: 0 and a line for each change (NULL: none); or an error, a sentence. */
 typedef void (*ctl_reload_fn)(void *arg, int error, const char *text, const char *report);
 
 struct ctl_host {

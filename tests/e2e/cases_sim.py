@@ -2,11 +2,12 @@
 """weftd on a simulated fabric in its own process: no simulator beside it, no ports."""
 import os
 import re
+import signal
 import subprocess
 import tempfile
 
 import fabrics
-from lab import Lab, need, program
+from lab import Lab, need, program, wait_for
 from manager import Weftd
 
 SCRIPT = """at 5s link-down L0_0/3
@@ -89,6 +90,54 @@ def test_sim_port():
     with folder_with("log: {to: stderr}\nsubnets: [{name: a, port: 'H9:1'}]\n") as tmp:
         r = weftd(tmp, "--sim", "ft3:4", "--once", status=1)
         need('no end port "H9:1"' in r.stderr, "%s" % r.stderr[-300:])
+
+
+def tenants(guids, shift):
+    """A thousand partitions of 64 members each, who lie side by side."""
+    said = ["  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}\n"]
+    for n in range(1000):
+        members = (guids[(n * 64 + k + shift) % len(guids)] for k in range(64))
+        said.append("  - {name: tenant-%d, pkey: %d, members: [{nodes: [%s], membership: full}]}\n"
+                    % (n, n + 1, ", ".join('"%s"' % g for g in members)))
+    return "partitions:\n" + "".join(said)
+
+
+def test_sim_reload():
+    """A file of a thousand partitions is read beside all else: no handler takes over 10 ms of
+    processor time, for commands, for several at once, and for a signal."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp, \
+            Lab(fabrics.fabric("ft3-4", tmp), sim="none") as lab:
+        m = Weftd(lab, "fattree")
+        m.start("--sim", "ft3:8", seat=None)
+        m.wait_up()
+        guids = [p["guid"] for p in m.json("show", "ports", "--all")["ports"]
+                 if p["node"].startswith("H")]
+        need(len(guids) == 128, "%d hosts have a port" % len(guids))
+        for shift in range(2):
+            m.write(top=tenants(guids, shift))
+            for argv in (("reload", "--dry-run"), ("reload",)):
+                changes = m.json(*argv)["changes"]
+                need(len(changes) >= 1000, "%s: %d changes" % (argv, len(changes)))
+            need(m.json("reload")["changes"] == [], "it was not in force when reload answered")
+            m.wait_up()
+        m.write(top=tenants(guids, 2))
+        many = [subprocess.Popen(m.weft_argv("reload"), stdout=subprocess.PIPE, text=True)
+                for _ in range(3)]
+        told = [p.communicate(timeout=60)[0].count("tenant-") for p in many]
+        need(sorted(told)[:2] == [0, 0] and max(told) >= 1000 and not any(
+            p.returncode for p in many), "three reloads at once said of partitions: %s" % told)
+        m.write(top=tenants(guids, 3))
+        m.process.send(signal.SIGHUP)
+        wait_for("the signal to be followed",
+                 lambda: not m.json("reload", "--dry-run")["changes"], 60)
+        m.wait_up()
+        loop = m.json("status")["loop"]
+        need(not loop["slow"], "%d handlers took too long, the longest %s ms: %s" %
+             (loop["slow"], loop["longest_ms"], loop["longest_at"]))
+        m.write(top=tenants(guids, 4))
+        late = subprocess.Popen(m.weft_argv("reload"), stderr=subprocess.PIPE, text=True)
+        m.stop()
+        late.communicate(timeout=60)
 
 
 def figures(m, lids):

@@ -22,3 +22,7 @@ test_core_lids_extra := -lcmocka
 unit_tests += test_core_congestion
 test_core_congestion_libs := $(core_bed_libs)
 test_core_congestion_extra := -lcmocka
+unit_tests += test_core_reload
+tsan_tests += test_core_reload
+test_core_reload_libs := core conf text base
+test_core_reload_extra := -lcmocka
