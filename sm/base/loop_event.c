@@ -21,10 +21,10 @@
  * libevent is touched by the loop's thread only and needs no locks; other threads wake the sleep
  * through an eventfd. Timers live in our own heap, one libevent timer stands for the earliest.
  * Two worker threads, each started with its first job, take jobs in order; a job belongs to one
- * from submission until its done() is posted. The workers, and the threads that they start (parallel.c),
- * have a lower priority than the loop: where processors are short, who waits for an answer comes
- * before a routing that takes seconds. Threads of ours block all signals, so that these reach the
- * loop's thread.
+ * from submission until its done() is posted. The workers, and the threads that they start
+ * (parallel.c), have a lower priority than the loop: where processors are short, who waits for an
+ * answer comes before a routing that takes seconds. Threads of ours block all signals, so that
+ * these reach the loop's thread.
  */
 #define WORKER_NICE 5		/* of workers more than of the loop: a third of its weight */
 

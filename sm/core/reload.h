@@ -38,8 +38,9 @@ struct reload *
 reload_new(const struct reload_host *host);	/* copied */
 /*
  * Read again and take it on. *o is copied. done() comes once, on the loop, when it is in force:
- * with error 0 and the report, a line for each change, NULL if there are none; or with an error code and
- * one sentence. ERR_BUSY and ERR_REFUSED come at once, and no done(): too many wait, or it ends.
+ * with error 0 and the report, a line for each change, NULL if there are none; or with an error
+ * code and one sentence. ERR_BUSY and ERR_REFUSED come at once, and no done(): too many wait, or
+ * it ends.
  */
 int
 reload_start(struct reload *r, const struct reload_order *o, struct error *e);
