@@ -429,11 +429,14 @@ push(struct subnet *s, struct partition_job *j)
 	push_start(s, plan_ref(plan), NULL, reregister);
 }
 
+/* Names that were read meanwhile made another plan: the keys are compiled again for that, and a
+ * command is answered when those are written. */
 static void
 done(void *arg)
 {
 	struct partition_job *j = arg;
 	struct subnet *s = j->s;
+	bool overtaken;
 
 	if (!s) {
 		job_free(j);
@@ -445,12 +448,13 @@ done(void *arg)
 		subnet_go_on(s);
 		return;
 	}
-	if (j->error || !s->plan || j->fabric != s->plan->fabric || s->plan->pkeys == j->pkeys) {
-		if (s->plan && j->fabric != s->plan->fabric)
-			s->parts.due = true;
+	overtaken = s->plan && j->fabric != s->plan->fabric;
+	if (j->error || !s->plan || overtaken || s->plan->pkeys == j->pkeys) {
+		s->parts.due |= overtaken;
 		partition_job_adopt(s, j);
 		part_groups_set(s);
-		part_change_pushed(s);
+		if (!overtaken)
+			part_change_pushed(s);
 		subnet_go_on(s);
 		return;
 	}

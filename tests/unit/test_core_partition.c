@@ -444,6 +444,57 @@ test_turn(void **state)
 	bed_free(b);
 }
 
+/* A command that is given while names that were read anew are with the worker. */
+struct overtaken {
+	struct bed_sm *sm;
+	const struct partition_change *c;
+	struct outcome o;
+	unsigned turns;		/* waited for */
+};
+
+static void
+ask_meanwhile(void *arg)
+{
+	struct overtaken *t = arg;
+
+	if (!t->sm->s->refresh.job && t->turns++ < 1000)
+		loop_post(t->sm->bed->loop, ask_meanwhile, t);
+	else
+		ask(t->sm, t->c, &t->o);
+}
+
+/* They make another plan before the keys are compiled: the answer comes when keys are written. */
+static void
+test_overtaken(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct part_member m = member(b, "H0_0_1", MEMBERSHIP_FULL);
+	uint32_t leaf = b->net->nodes[bed_node(b, "H0_0_1")].ports[1].peer;
+	struct outcome o;
+
+	(void)state;
+	change(sm, CHANGE(ADD, "blue"), 0, &o);
+	for (unsigned i = 0; i < 4; i++) {
+		const struct fabric *f = sm->s->plan->fabric;
+		struct overtaken t = { .sm = sm, .c = i % 2 ?
+			CHANGE(MEMBER_REMOVE, "blue", .members = &m, .nmembers = 1) :
+			CHANGE(MEMBER_ADD, "blue", .members = &m, .nmembers = 1) };
+
+		assert_true(bed_quiet(sm, BOUND));
+		model_delay(b->m, leaf, MSEC(5));
+		refresh_all(sm->s);
+		loop_post(b->loop, ask_meanwhile, &t);
+		await(sm, &t.o);
+		assert_true(t.turns < 1000);
+		assert_int_equal(t.o.error, 0);
+		assert_ptr_not_equal(sm->s->plan->fabric, f);
+		assert_int_equal(has_key(b, "H0_0_1", 0x8001), i % 2 == 0);
+		model_delay(b->m, leaf, 0);
+	}
+	bed_free(b);
+}
+
 /* ---- Many changes ---- */
 
 #define HOSTS 16u
@@ -592,6 +643,7 @@ main(void)
 		cmocka_unit_test(test_pending_comes),
 		cmocka_unit_test(test_few_devices),
 		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_many_changes),
 	};
 
