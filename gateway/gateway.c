@@ -54,6 +54,14 @@ request_refuse(struct request *r, int status, const char *more, const char *sent
 	request_free(r);
 }
 
+/* Of somebody who has not shown who he is. */
+static void
+request_dismiss(struct request *r, int status, const char *more, const char *sentence)
+{
+	exchange_dismiss(r->x, status, more, sentence);
+	request_free(r);
+}
+
 static void
 request_answer(struct request *r)
 {
@@ -168,14 +176,15 @@ on_verdict(void *arg, const struct auth_outcome *outcome)
 		r->x->user = r->user;
 		route(r, outcome->read_only);
 	} else if (outcome->verdict == AUTH_BUSY) {
-		request_refuse(r, 503, "Retry-After: 1\r\n",
-			       "too many passwords are being checked");
+		request_dismiss(r, 503, "Retry-After: 1\r\n",
+				"too many passwords are being checked");
 	} else {
 		log_limited(&r->gateway->limit, LOG_L_WARNING, "%s: %s", r->x->from,
 			    r->x->head.authorization[0] ? "wrong credentials" : "no credentials");
-		request_refuse(r, 401, "WWW-Authenticate: Basic realm=\"weft\", "
-			       "charset=\"UTF-8\"\r\nWWW-Authenticate: Bearer realm=\"weft\"\r\n",
-			       "this needs the name and password, or the token, of a user");
+		request_dismiss(r, 401, "WWW-Authenticate: Basic realm=\"weft\", "
+				"charset=\"UTF-8\"\r\n"
+				"WWW-Authenticate: Bearer realm=\"weft\"\r\n",
+				"this needs the name and password, or the token, of a user");
 	}
 }
 

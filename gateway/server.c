@@ -25,7 +25,8 @@
  * A peer owns its stream, buffers and the exchange in it. Events are: the socket is ready, its one
  * timer, an answer. The timer's meaning is that of the state: a whole request must be there in
  * time, whatever trickles in; an answer must make progress. When all places are taken the
- * connection that has been idle for longest goes; if none is idle, the new one is told so.
+ * connection that has been idle for longest goes, or else the one whose request has been coming for
+ * longest, for a stranger's may never come whole; if all are answered the new one is told so.
  */
 #define BACKLOG 128
 #define READ_SIZE 16384u
@@ -49,7 +50,8 @@ struct peer {
 	struct loop_fd *watch;		/* of its descriptor */
 	struct loop_timer *timer;	/* see above */
 	enum peer_state state;
-	bool begun;			/* something of the request is there */
+	bool begun;			/* something of the request is there, */
+	monotime begun_at;		/* since then */
 	bool headed;			/* its head was read, and is in the exchange */
 	bool close;			/* after the answer */
 	bool fresh;			/* no byte has come from it yet */
@@ -206,6 +208,13 @@ exchange_answer(struct exchange *x, int status, struct buf *body, const char *mo
 }
 
 void
+exchange_dismiss(struct exchange *x, int status, const char *more, const char *sentence)
+{
+	peer_of(x)->close = true;
+	exchange_refuse(x, status, more, sentence);
+}
+
+void
 exchange_refuse(struct exchange *x, int status, const char *more, const char *sentence)
 {
 	struct buf body = { 0 };
@@ -276,6 +285,7 @@ peer_take(struct peer *p)
 {
 	if (p->in.len && !p->begun) {
 		p->begun = true;
+		p->begun_at = loop_now(p->server->loop);
 		loop_timer_set(p->timer, p->server->limits.receive);
 	}
 	if (!p->headed)
@@ -459,10 +469,12 @@ turn_away(struct server *s, int fd)
 	log_limited(&s->limit, LOG_L_WARNING, "more than %u connections", s->npeers);
 }
 
-/* Whoever has been idle for longest makes room. */
+/* Whoever has been idle for longest makes room, or else whose request is the slowest. */
 static void
 make_room(struct server *s)
 {
+	struct peer *slowest = NULL;
+
 	list_each(it, &s->peers) {
 		struct peer *p = list_entry(it, struct peer, list);
 
@@ -470,7 +482,11 @@ make_room(struct server *s)
 			peer_free(p);
 			return;
 		}
+		if (p->state == PEER_RECEIVES && (!slowest || p->begun_at < slowest->begun_at))
+			slowest = p;
 	}
+	if (slowest)
+		peer_free(slowest);
 }
 
 static void

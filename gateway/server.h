@@ -64,5 +64,9 @@ exchange_answer(struct exchange *x, int status, struct buf *body, const char *mo
 /* {"error": sentence, "status": status} */
 void
 exchange_refuse(struct exchange *x, int status, const char *more, const char *sentence);
+/* Likewise, and the connection ends: a stranger gets one short answer of each, which needs nobody
+ * to read it, and so holds no place. */
+void
+exchange_dismiss(struct exchange *x, int status, const char *more, const char *sentence);
 
 #endif

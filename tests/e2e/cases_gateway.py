@@ -163,6 +163,20 @@ def test_gateway_broken_clients():
         ok(g.curl(VERSION), "with 60 idle connections")
         for s in idle:
             s.close()
+        # So do requests that do not come whole, and those of strangers who read no answer.
+        for what in (b"G", head.encode(), b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 20000):
+            many = [socket.create_connection(("127.0.0.1", g.port), 20) for _ in range(20)]
+            for s in many:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                s.settimeout(0.5)
+                try:
+                    s.sendall(what)
+                except OSError:
+                    pass    # nobody takes it, or it was closed
+            for _ in range(3):
+                ok(g.curl(VERSION), "beside 20 that send %r" % what[:9])
+            for s in many:
+                s.close()
         # An answer that nobody takes; the next is not kept waiting by it.
         stuck = socket.create_connection(("127.0.0.1", g.port), 20)
         stuck.sendall((one * 2000).encode()[:60000])
