@@ -130,9 +130,10 @@ print_qos(const struct cli *c, const json_t *data)
 	putchar('\n');
 	print_arbitration(links);
 	if (N(data, "few_entries_ports"))
-		emit(stdout, "\n%llu port%s no room for all of it: %s\n",
+		emit(stdout, "\n%llu port%s a lane out, for which %s no entry: %s\n",
 		     N(data, "few_entries_ports"),
-		     N(data, "few_entries_ports") == 1 ? " has" : "s have",
+		     N(data, "few_entries_ports") == 1 ? " leaves" : "s leave",
+		     N(data, "few_entries_ports") == 1 ? "it has" : "they have",
 		     field_str(data, "few_entries_at"));
 }
 

@@ -148,6 +148,24 @@ move(struct vlarb_entry *from, uint8_t *len, unsigned cap, struct vlarb_entry *t
 	return left;
 }
 
+/* ---- What waits for ever ---- */
+
+/* Lanes of levels; the weights of both tables do not matter. */
+static uint8_t
+count_silent(const struct config_qos *q, const struct plan_sls *s, const struct arbitrate_port *p,
+	     const struct arbitration *a)
+{
+	struct vlarb_entry used[ARBITRATE_MAX] = { 0 };
+	uint8_t len = 0, silent = 0;
+
+	by_levels(q, s, p, true, used, &len);
+	by_levels(q, s, p, false, used, &len);
+	for (unsigned i = 0; i < len; i++)
+		if (!sends(a->high, a->nhigh, used[i].vl) && !sends(a->low, a->nlow, used[i].vl))
+			silent++;
+	return silent;
+}
+
 void
 arbitrate(const struct config_qos *qos, const struct plan_sls *sls, const struct arbitrate_port *p,
 	  struct arbitration *a)
@@ -170,4 +188,5 @@ arbitrate(const struct config_qos *qos, const struct plan_sls *sls, const struct
 	a->left = (uint8_t)move(a->high, &a->nhigh, high_cap, a->low, &a->nlow, low_cap);
 	a->left = (uint8_t)(a->left +
 			    move(a->low, &a->nlow, low_cap, a->high, &a->nhigh, high_cap));
+	a->silent = count_silent(qos, sls, p, a);
 }

@@ -15,7 +15,8 @@
  *   last one what has a higher one elsewhere (sls.h), so that the tables are folded alike.
  * - What a table has no entries left for goes to the other one, lest such a lane never sends.
  * - An `arbitration` of the configuration takes the place of what it says something of: that for
- *   the kind of port, else the one for all. Its lanes are folded too.
+ *   the kind of port, else the one for all. Its lanes are folded too. It is taken as it stands,
+ *   and what it does not send from is counted.
  */
 #define ARBITRATE_MAX 64u	/* entries of a table */
 
@@ -41,6 +42,7 @@ struct arbitration {
 	uint8_t nlow;
 	uint8_t high_limit;	/* PortInfo.VLHighLimit */
 	uint8_t left;		/* entries that neither table had room for */
+	uint8_t silent;		/* lanes of levels that neither table sends from */
 };
 
 /* `sls` may be NULL: one level on lane 0. */

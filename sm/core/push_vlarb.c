@@ -191,12 +191,12 @@ one_next(const struct subnet *s, struct live_port *p, const struct arbitration *
 	return true;
 }
 
-/* What has no room in its tables is told by status. */
+/* What has no room in its tables, or is not in those that are written, is told by status. */
 static void
 note_left(struct subnet *s, struct live_port *p, const struct arbitration *a)
 {
 	p->flags &= (uint16_t)~LIVE_PORT_FEW_ENTRIES;
-	if (!a->left)
+	if (!a->left && !a->silent)
 		return;
 	p->flags |= LIVE_PORT_FEW_ENTRIES;
 	remarks_add(&s->topo, p->device);

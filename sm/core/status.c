@@ -256,7 +256,7 @@ warn_rules(const struct subnet *s, struct subnet_status *st)
 		     l->first_other);
 }
 
-/* Ports whose tables have too few entries for their VL arbitration. */
+/* Ports whose VL arbitration has no room for all lanes, or is written without one. */
 static void
 warn_arbitration(struct subnet *s, struct subnet_status *st)
 {
@@ -273,8 +273,9 @@ warn_arbitration(struct subnet *s, struct subnet_status *st)
 					 "port %u of %s", n, device_text(text, d, s->env.names));
 	}
 	if (st->few_entries)
-		warn(st, "VL arbitration tables of %u port%s are too small for what qos says, as "
-		     "those of %s: what is left out waits for ever while others send",
+		warn(st, "VL arbitration tables of %u port%s are too small for what qos says, or "
+		     "qos.arbitration leaves out a lane of a level, as those of %s: what is left "
+		     "out waits for ever",
 		     st->few_entries, st->few_entries == 1 ? "" : "s", st->few_entries_at);
 }
 

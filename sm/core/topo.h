@@ -48,7 +48,7 @@ enum port_flags {
 	LIVE_PORT_JUDGE = 2048,		/* the answer to its probe decides claims */
 	LIVE_PORT_CLAIM_DUE = 4096,	/* what stood against its claim has changed: probe again */
 	LIVE_PORT_PASSED = 8192,	/* Sets may have passed since it was looked at */
-	LIVE_PORT_FEW_ENTRIES = 16384,	/* no room for all of its VL arbitration: push_vlarb.c */
+	LIVE_PORT_FEW_ENTRIES = 16384,	/* its VL arbitration leaves out a lane: push_vlarb.c */
 };
 
 /* How an end port stands to what is wanted of congestion control. */

@@ -110,7 +110,7 @@ struct subnet_status {
 	uint64_t reports_answered;	/* of them */
 	uint64_t reports_lost;		/* never answered, or there was no room for them */
 	uint64_t reports_forgotten;	/* subscribers that answered none and were forgotten */
-	uint32_t few_entries;		/* ports whose VL arbitration tables are too small */
+	uint32_t few_entries;		/* ports whose VL arbitration leaves out a lane */
 	char few_entries_at[160];	/* one of them, for people; "" */
 	char master[200];		/* standby: who is in charge, for people */
 	unsigned nwarnings;

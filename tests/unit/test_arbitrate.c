@@ -55,6 +55,7 @@ check(const struct config_qos *q, const struct plan_sls *s, const struct arbitra
 	check_table(a.high, a.nhigh, high);
 	check_table(a.low, a.nlow, low);
 	assert_int_equal(a.left, 0);
+	assert_true(q->narbitration || !a.silent);
 }
 
 static void
@@ -117,6 +118,9 @@ test_written(void **state)
 
 	(void)state;
 	check(&q, &two_lanes, &inner, "2:64 3:64", "0:4 7:255 0:1");
+	/* Lane 1, which the routing takes, never sends. */
+	arbitrate(&q, &two_lanes, &inner, &a);
+	assert_int_equal(a.silent, 1);
 	p.vls = 4;
 	check(&q, &two_lanes, &p, "2:64 3:64", "0:4 3:255 0:1");
 	p.kind = ARBITRATE_HOSTS;
@@ -124,6 +128,13 @@ test_written(void **state)
 	check(&q, &two_lanes, &p, "1:7", "0:32");
 	arbitrate(&q, &two_lanes, &p, &a);
 	assert_int_equal(a.high_limit, 5);
+	assert_int_equal(a.silent, 1);
+	list[1].high = "1:7, 2:1";
+	arbitrate(&q, &two_lanes, &p, &a);
+	assert_int_equal(a.silent, 0);
+	list[1].high = "1:7, 2:0";
+	arbitrate(&q, &two_lanes, &p, &a);
+	assert_int_equal(a.silent, 1);
 	p.kind = ARBITRATE_PORT0;
 	arbitrate(&q, &two_lanes, &p, &a);
 	assert_int_equal(a.high_limit, 3);

@@ -367,6 +367,23 @@ few_entries(void **state)
 	down(&r);
 }
 
+/* A table that is written without the lane of a level is written so, and it is said. */
+static void
+left_out(void **state)
+{
+	struct subnet_status st;
+	struct rig r;
+
+	(void)state;
+	up(&r, "ft2 4 2 3", fattree, LEVELS "], arbitration: [{ports: hosts, high: \"0:1\", "
+	   "low: \"0:4, 1:0\"}]}\n");
+	subnet_status(r.sm->s, &st);
+	assert_int_equal(st.few_entries, r.sm->s->plan->fabric->nnodes -
+			 r.sm->s->plan->fabric->nswitches);
+	assert_true(warnings(r.sm, "qos.arbitration leaves out a lane"));
+	down(&r);
+}
+
 /* Each other host runs one lane, the others two, and one switch fewer than the rest. */
 static void
 up_unlike(struct rig *r, const char *fabric, const char **engines, unsigned vl_code,
@@ -462,6 +479,7 @@ main(void)
 		cmocka_unit_test(multicast),
 		cmocka_unit_test(astray),
 		cmocka_unit_test(few_entries),
+		cmocka_unit_test(left_out),
 		cmocka_unit_test(unlike),
 		cmocka_unit_test(silent),
 	};
