@@ -43,6 +43,8 @@ ufm_guid(const char *text, uint64_t *guid)
 				digits[n++] = text[i];
 		}
 		digits[n] = '\0';
+		if (strspn(digits, "0123456789abcdefABCDEF") != 16)
+			return false;	/* "0x" is no pair */
 		text = digits;
 	}
 	return guid_parse(text, guid) && *guid && *guid != UINT64_MAX;

@@ -177,6 +177,21 @@ file_says(const struct partition *p, const struct part_member *m,
 			 "there, and reload", guid_text(guid, m->guid), p->name);
 }
 
+/* Whom the file excepts is no member, whatever commands say: so none says that he is. */
+static int
+file_excepts(const struct subnet *s, const struct partition *p, uint64_t guid, struct error *e)
+{
+	const struct fabric *f = s->plan->fabric;
+	uint32_t port = fabric_port_by_guid(f, guid);
+	char text[GUID_TEXT_SIZE];
+
+	if (!p || (!selected_has(&p->except, guid) &&
+		   (port == FABRIC_NONE || !selected_port(&p->except, f, port))))
+		return 0;
+	return error_set(e, ERR_REFUSED, "%s is excepted from %s by the configuration: change it "
+			 "there, and reload", guid_text(text, guid), p->name);
+}
+
 static int
 change_members(struct subnet *s, const struct partition_change *c, struct part_rows *rows,
 	       struct error *e)
@@ -191,7 +206,7 @@ change_members(struct subnet *s, const struct partition_change *c, struct part_r
 	for (uint32_t i = 0; i < c->nmembers; i++) {
 		const struct part_member *m = &c->members[i];
 
-		if (file_says(p, m, c, e))
+		if (file_says(p, m, c, e) || (!remove && file_excepts(s, p, m->guid, e)))
 			return e->code;
 		if (!row && !remove)
 			row = part_rows_add(rows, c->name, p->conf ? 0 : p->pkey);

@@ -236,6 +236,36 @@ test_file(void **state)
 	bed_free(b);
 }
 
+/* No command says that somebody is a member whom the file excepts, by GUID, node or kind. */
+static void
+test_excepted(void **state)
+{
+	struct bed_sm *sm = live("ft3 4", "partitions:\n"
+		"  - {name: blue, pkey: 5, members: [all-hosts], except: [H0_0_1, all-switches]}\n");
+	struct bed *b = sm->bed;
+	struct part_member list[] = {
+		member(b, "H0_0_1", MEMBERSHIP_FULL),
+		{ .guid = b->net->nodes[b->net->nodes[bed_node(b, "H0_0_1")].ports[1].peer].guid,
+		  .membership = MEMBERSHIP_LIMITED },
+	};
+	struct outcome o;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct part_member *m = &list[i];
+
+		change(sm, CHANGE(MEMBER_ADD, "blue", .members = m, .nmembers = 1,
+				  .idempotent = true), ERR_REFUSED, &o);
+		assert_non_null(strstr(o.text, "is excepted from blue by the configuration"));
+		/* That he is none is so already. */
+		change(sm, CHANGE(MEMBER_REMOVE, "blue", .members = m, .nmembers = 1,
+				  .idempotent = true), 0, &o);
+	}
+	assert_false(has_key(b, "H0_0_1", 0x8005));
+	assert_int_equal(written(b), 0);
+	bed_free(b);
+}
+
 static void
 test_overflow(void **state)
 {
@@ -636,6 +666,7 @@ main(void)
 		cmocka_unit_test(test_add_and_remove),
 		cmocka_unit_test(test_default),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_excepted),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_refused_file),

@@ -19,6 +19,7 @@ test_guids(void **state)
 	static const char *const bad[] = {
 		"", "0x", "0", "0x0", "ffffffffffffffff", "0002c903000a1c0", "0002c903000a1c000",
 		"0x0002c903000a1c000", "00:02:c9:03:00:0a:1c", "00-02-c9-03-00-0a-1c-00",
+		"0x:02:c9:03:00:0a:1c:00",
 		"00:02:c9:03:00:0a:1c:0x", "000:2:c9:03:00:0a:1c:00", " 0002c903000a1c00", "host",
 	};
 	uint64_t guid;
