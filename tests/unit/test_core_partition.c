@@ -241,7 +241,8 @@ static void
 test_excepted(void **state)
 {
 	struct bed_sm *sm = live("ft3 4", "partitions:\n"
-		"  - {name: blue, pkey: 5, members: [all-hosts], except: [H0_0_1, all-switches]}\n");
+		"  - {name: blue, pkey: 5, members: [all-hosts],\n"
+		"     except: [H0_0_1, all-switches]}\n");
 	struct bed *b = sm->bed;
 	struct part_member list[] = {
 		member(b, "H0_0_1", MEMBERSHIP_FULL),
