@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "sm/base/mem.h"
+#include "sm/conf/config.h"
 
 /* Life of what commands and the core hand each other: a change is copied while it waits, a view is
  * a snapshot with references. */
@@ -17,6 +18,7 @@ partition_change_copy(const struct partition_change *c)
 	if (c->nmembers)
 		memcpy(m, c->members, c->nmembers * sizeof(*m));
 	copy->members = m;
+	copy->conf = config_ref(c->conf);
 	return copy;
 }
 
@@ -27,6 +29,7 @@ partition_change_free(struct partition_change *c)
 		return;
 	mem_free((char *)(uintptr_t)c->name);
 	mem_free((struct part_member *)(uintptr_t)c->members);
+	config_free(c->conf);
 	mem_free(c);
 }
 

@@ -12,6 +12,7 @@ enum partition_change_kind {
 	PARTITION_MEMBER_ADD,	/* or set their membership */
 	PARTITION_MEMBER_REMOVE,
 	PARTITION_APPLY,	/* names are taken as they are now */
+	PARTITION_RELOAD,	/* another configuration; only as a rehearsal */
 };
 
 struct partition_change {
@@ -19,7 +20,9 @@ struct partition_change {
 	bool dry_run;			/* nothing is changed */
 	bool idempotent;		/* what is so already, or not there, is no error */
 	bool ipoib;			/* PARTITION_ADD: with the broadcast group of IPoIB */
-	const char *name;		/* of the partition; PARTITION_APPLY: "" for all */
+	const char *name;		/* of the partition; PARTITION_APPLY: "" for all;
+					 * PARTITION_RELOAD: "" */
+	const struct config *conf;	/* PARTITION_RELOAD; borrowed, and the copy has a reference */
 	uint16_t pkey;			/* PARTITION_ADD: number; 0: the least that is free */
 	const struct part_member *members;
 	uint32_t nmembers;

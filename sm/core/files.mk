@@ -26,6 +26,7 @@ core_src := \
 	sm/core/office.c \
 	sm/core/part_change.c \
 	sm/core/part_groups.c \
+	sm/core/part_rehearse.c \
 	sm/core/part_store.c \
 	sm/core/partition.c \
 	sm/core/peers.c \

@@ -320,6 +320,15 @@ running(void *arg, const struct config **conf, const struct named **named)
 	*named = w->named;
 }
 
+static void
+rehearse(void *arg, const struct config *conf, unsigned i, struct buf *report,
+	 void (*done)(void *done_arg), void *done_arg)
+{
+	const struct weftd *w = arg;
+
+	subnet_rehearse(w->subnets[i], conf, report, done, done_arg);
+}
+
 static int
 ctl_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
 {
@@ -506,6 +515,7 @@ start(struct weftd *w, struct error *e)
 	w->end_timer = loop_timer_new(w->loop, end_turn, w);
 	w->reload = reload_new(&(struct reload_host){
 		.loop = w->loop, .file = w->file, .running = running, .take = take_reloaded,
+		.rehearse = rehearse,
 		.tell = config_event, .arg = w,
 	});
 	if (!w->once && !w->sim_for) {

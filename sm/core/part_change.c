@@ -242,6 +242,10 @@ prepare(struct subnet *s, const struct partition_change *c, struct part_rows *ro
 		if (*c->name && !in_force(s, c->name))
 			rc = no_partition(s, c->name, e);
 		break;
+	case PARTITION_RELOAD:
+		if (!c->dry_run || !c->conf)
+			rc = error_set(e, ERR_INVALID, "a reload is rehearsed here, not done");
+		break;
 	}
 	return rc;
 }
@@ -285,6 +289,10 @@ part_change_begin(struct subnet *s, struct partition_job *j)
 	part_rows_copy(&j->rows, &s->parts.command.rows);
 	if (s->parts.command.c->kind == PARTITION_APPLY)
 		j->apply = mem_strdup(s->parts.command.c->name);
+	if (s->parts.command.c->kind == PARTITION_RELOAD) {
+		config_free(j->conf);
+		j->conf = config_ref(s->parts.command.c->conf);
+	}
 	if (*s->parts.command.c->name)
 		j->changed = mem_strdup(s->parts.command.c->name);
 	j->rebuild = j->change = true;

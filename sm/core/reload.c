@@ -46,6 +46,7 @@ struct job {
 	struct config *fresh;		/* found good, to take on; NULL */
 	struct named *fresh_named;	/* with it */
 	enum config_stage stage;	/* from which it is taken on */
+	unsigned rehearsed;		/* subnets whose partitions were, in a dry run */
 	struct buf report;		/* a line for each change */
 	unsigned restart;		/* options that only a restart takes on */
 	unsigned changed;		/* all that differ */
@@ -131,6 +132,7 @@ compare(struct job *j)
 
 	config_diff(j->conf, j->fresh, report_change, j);
 	named = named_diff(j->named, j->fresh_named, report_change, j);
+	j->stage = config_diff(j->conf, j->fresh, NULL, NULL);
 	if (j->what.dry_run)
 		return;
 	if (!same_subnets(j->conf, j->fresh)) {
@@ -161,7 +163,7 @@ run(void *arg)
 	j->broken = load(j) != 0;
 	if (!j->broken)
 		compare(j);
-	if (j->e.code || j->what.dry_run)
+	if (j->e.code)
 		let_go(j);
 }
 
@@ -233,10 +235,10 @@ take(struct reload *r, struct job *j)
 static void
 next(struct reload *r);
 
+/* It is over: nothing of it is under way any more. */
 static void
-done(void *arg)
+finish(struct job *j)
 {
-	struct job *j = arg;
 	struct reload *r = j->owner;
 
 	r->job = NULL;
@@ -244,11 +246,27 @@ done(void *arg)
 		take(r, j);
 		j->what.done(j->what.arg, j->e.code, j->e.code ? j->e.text : "", j->report.data);
 	}
-	reload_discard(r, j->fresh, j->fresh_named);	/* was refused at the last moment */
+	/* What was refused at the last moment, or only looked at. */
+	reload_discard(r, j->fresh, j->fresh_named);
 	j->fresh = NULL;
 	j->fresh_named = NULL;
 	job_free(j);
 	next(r);
+}
+
+/* A dry run that touches partitions says what they would do, subnet by subnet. */
+static void
+rehearse(void *arg)
+{
+	struct job *j = arg;
+	const struct reload_host *h = &j->owner->host;
+
+	if (!j->what.dry_run || j->e.code || j->answered || !h->rehearse ||
+	    j->stage > STAGE_PARTITIONS || !same_subnets(j->conf, j->fresh) ||
+	    j->rehearsed == j->fresh->nsubnets)
+		finish(j);
+	else
+		h->rehearse(h->arg, j->fresh, j->rehearsed++, &j->report, rehearse, j);
 }
 
 static void
@@ -270,7 +288,7 @@ next(struct reload *r)
 	j->stage = STAGE_NONE;
 	mem_free(o);
 	r->job = j;
-	loop_errand(r->host.loop, run, done, j, MSEC(1));
+	loop_errand(r->host.loop, run, rehearse, j, MSEC(1));
 }
 
 static bool

@@ -2,6 +2,7 @@
 #ifndef CORE_RELOAD_H
 #define CORE_RELOAD_H
 
+#include "sm/base/buf.h"
 #include "sm/base/loop.h"
 #include "sm/core/named.h"
 
@@ -21,6 +22,12 @@ struct reload_host {
 	/* Take it on, from `stage`, and own both; or an error with a sentence: then nothing is. */
 	int (*take)(void *arg, struct config *conf, struct named *named, enum config_stage stage,
 		    struct error *e);
+	/*
+	 * What the partitions of subnet number `i` of it would do, as lines for the report; done()
+	 * comes once, at once perhaps. NULL: nobody knows.
+	 */
+	void (*rehearse)(void *arg, const struct config *conf, unsigned i, struct buf *report,
+			 void (*done)(void *done_arg), void *done_arg);
 	/* An event: how a reload ended. */
 	void (*tell)(void *arg, enum log_level level, const char *text);
 	void *arg;			/* of these */

@@ -72,6 +72,11 @@ subnet_change(struct subnet *s, const struct change *c, change_done_fn done, voi
 int
 subnet_partition(struct subnet *s, const struct partition_change *c, partition_done_fn done,
 		 void *arg, struct error *e);
+/* What the partitions of another configuration would do: lines into the report, and done() once, at
+ * once perhaps. `conf` is borrowed until then, `report` till done() was called. */
+void
+subnet_rehearse(struct subnet *s, const struct config *conf, struct buf *report,
+		void (*done)(void *arg), void *arg);
 /* What is in force of partitions; the caller frees it. */
 void
 subnet_partitions(struct subnet *s, struct partition_view *v);

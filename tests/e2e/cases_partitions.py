@@ -83,6 +83,9 @@ def test_partitions_like_opensm():
                 need(ours[port] == table, "%s: weftd %s, OpenSM %s" % (port, ours[port], table))
             need(ours["H0_0_1"] == [0xffff, 0x8001, 2], "not as said: %s" % ours["H0_0_1"])
             m.write(top=SAID % "H1_1_1")
+            told, _ = m.weft("reload", "--dry-run")
+            need("0x0002 H0_1_0/1: full -> none" in told and "1 gained, 1 lost" in told and
+                 "0x0002 H1_1_1/1: none -> full" in told, "a rehearsal says: %s" % told)
             m.weft("reload")
             wait_for("the member to have moved", lambda: keys(lab, HOSTS["H1_1_1"]) ==
                      [0xffff, 3, 0x8002] and keys(lab, HOSTS["H0_1_0"]) == [0xffff, 0, 3], 20)

@@ -41,6 +41,43 @@ test_rehearsal(void **state)
 	bed_free(sm->bed);
 }
 
+static void
+on_rehearsed(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+/* Who would gain and lose access by another configuration, before anybody does. */
+static void
+test_rehearsed_reload(void **state)
+{
+	static const char before[] = "partitions: [{name: blue, pkey: 5, members: "
+		"[{nodes: [H0_0_0, H0_0_1], membership: full}]}]\n";
+	static const char after[] = "partitions: [{name: blue, pkey: 5, members: "
+		"[{nodes: [H0_0_1], membership: limited}, "
+		"{nodes: [H1_0_0], membership: full}]}]\n";
+	struct bed_sm *sm = live("ft3 4", before);
+	struct config *conf = parse_ok(after);
+	struct buf report = { 0 };
+	bool done = false;
+	uint64_t sets = written(sm->bed);
+
+	(void)state;
+	subnet_rehearse(sm->s, conf, &report, on_rehearsed, &done);
+	config_free(conf);
+	loop_run_until(sm->bed->loop, loop_now(sm->bed->loop) + BOUND, &done);
+	assert_true(done);
+	assert_non_null(strstr(report.data, "default: P_Key 0x0005 H0_0_0/1: full -> none\n"));
+	assert_non_null(strstr(report.data, "default: P_Key 0x0005 H0_0_1/1: full -> limited\n"));
+	assert_non_null(strstr(report.data, "default: P_Key 0x0005 H1_0_0/1: none -> full\n"));
+	/* Three hosts, and the ports of switches before them. */
+	assert_non_null(strstr(report.data, "1 gained, 1 lost, 1 of another kind; 6 blocks"));
+	assert_true(bed_quiet(sm, BOUND));
+	assert_int_equal(written(sm->bed), sets);
+	buf_free(&report);
+	bed_free(sm->bed);
+}
+
 /* Who holds the keys that his port's table in the plan has: all hosts, and what leads to them. */
 static void
 check_all_hold(const struct bed_sm *sm)
@@ -661,7 +698,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rehearsal),
+		cmocka_unit_test(test_rehearsal), cmocka_unit_test(test_rehearsed_reload),
 		cmocka_unit_test(test_read_and_written),
 		cmocka_unit_test(test_not_known),
 		cmocka_unit_test(test_add_and_remove),
