@@ -22,7 +22,7 @@ struct partition_change {
 	bool ipoib;			/* PARTITION_ADD: with the broadcast group of IPoIB */
 	const char *name;		/* of the partition; PARTITION_APPLY: "" for all;
 					 * PARTITION_RELOAD: "" */
-	const struct config *conf;	/* PARTITION_RELOAD; borrowed, and the copy has a reference */
+	const struct config *conf;	/* PARTITION_RELOAD; the copy has a reference */
 	uint16_t pkey;			/* PARTITION_ADD: number; 0: the least that is free */
 	const struct part_member *members;
 	uint32_t nmembers;
