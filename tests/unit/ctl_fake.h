@@ -245,7 +245,8 @@ fake_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct 
 	if (h.reload_code)
 		return error_set(e, h.reload_code, "weft.yaml:3:1: unknown key \"prot\"");
 	done(done_arg, 0, "", dry_run ?
-	     "subnets[0].lmc: 0 -> 1 (dry)\nlog.level: notice -> debug\n" : NULL);
+	     "subnets[0].lmc: 0 -> 1 (dry)\nlog.level: notice -> debug\n" :
+	     "log.level: notice -> debug\n");
 	return 0;
 }
 
