@@ -28,7 +28,9 @@ def weftd(folder, *argv, status=0):
 def folder_with(text="log: {to: stderr}\n"):
     tmp = tempfile.TemporaryDirectory(prefix="weft-sim-")
     with open(os.path.join(tmp.name, "weft.yaml"), "w", encoding="utf-8") as f:
-        f.write("state: %s/weft.db\n%s" % (tmp.name, text))
+        # A socket of its own: tests run beside each other.
+        f.write("state: %s/weft.db\ncontrol: {socket: %s/weft.sock}\n%s" %
+                (tmp.name, tmp.name, text))
     with open(os.path.join(tmp.name, "script"), "w", encoding="utf-8") as f:
         f.write(SCRIPT)
     return tmp
