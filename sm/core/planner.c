@@ -176,6 +176,42 @@ engine_is_new(const struct plan_job *j)
 	       strcmp(j->given.engine, j->plan->engine_running);
 }
 
+/* By port of the snapshot: some entry leads there. */
+static bool *
+ports_used(const struct plan *p)
+{
+	const struct fabric *f = p->fabric;
+	bool *used = mem_array(f->nports, sizeof(*used));
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *n = fabric_switch_node(f, sw);
+
+		for (uint32_t lid = 1; p->rows[sw] && lid <= p->lids->top; lid++) {
+			uint8_t port = plan_row_port(p->rows[sw], lid);
+
+			if (port && port <= n->nports)
+				used[n->first_port + port] = true;
+		}
+	}
+	return used;
+}
+
+/* We led last, and a cable that nothing goes by is one that has come back meanwhile. */
+static bool
+cables_are_back(const struct plan_job *j, const struct plan *kept)
+{
+	bool *new = ports_used(j->plan), *old = ports_used(kept), back = false;
+
+	for (uint32_t i = 0; i < j->plan->fabric->nports; i++) {
+		uint32_t peer = j->plan->fabric->ports[i].peer;
+
+		back |= new[i] && !old[i] && peer != FABRIC_NONE && !old[peer];
+	}
+	mem_free(new);
+	mem_free(old);
+	return j->led_last && back;
+}
+
 /* What the engines made is not what switches hold: that is taken instead, if it can be proved. */
 static void
 keep_tables(struct plan_job *j, struct plan_row *const *fixed, const struct chain_options *chain)
@@ -197,6 +233,10 @@ keep_tables(struct plan_job *j, struct plan_row *const *fixed, const struct chai
 	o.only = &engine_keep;
 	if (engine_chain(kept, fixed, j->shadow, &o, &why)) {
 		log_notice("the tables that switches hold are not kept: %s", why.text);
+		plan_unref(kept);
+		return;
+	}
+	if (cables_are_back(j, kept)) {
 		plan_unref(kept);
 		return;
 	}
@@ -340,12 +380,14 @@ find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	}
 }
 
-/* Whoever takes over keeps what is there, until something changes or is asked for. */
+/* Whoever takes over keeps what is there, until something changes or is asked for; whose own port
+ * was away does not take over. */
 static bool
 may_keep(const struct subnet *s)
 {
 	return s->conf->takeover == TAKEOVER_KEEP && !s->engine_override[0] &&
-	       (!s->plan || s->first_master_sweep || (s->keeps && !s->sweep.changed));
+	       (!s->plan || (s->first_master_sweep && !s->office[0]) ||
+		(s->keeps && !s->sweep.changed));
 }
 
 void

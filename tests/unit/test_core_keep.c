@@ -175,6 +175,32 @@ test_restart(void **state)
 	bed_free(b);
 }
 
+/* A cable that came back while the daemon was down is used after its restart. */
+static void
+test_back(void **state)
+{
+	struct bed *b = bed_new("ft3 4", 3);
+	struct bed_sm *sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	uint32_t leaf = bed_node(b, "L1_0");
+	unsigned used = 0;
+
+	(void)state;
+	up(sm);
+	model_link_set(b->m, leaf, 3, false);
+	bed_wait(b, SEC(1));
+	bed_sweep(sm, BOUND);
+	assert_true(bed_quiet(sm, BOUND));
+	bed_stop(sm);
+	model_link_set(b->m, leaf, 3, true);
+	bed_wait(b, SEC(1));
+	up(sm);
+	bed_check(sm);
+	for (uint16_t lid = 1; lid <= sm->s->plan->lids->top; lid++)
+		used += model_lft(b->m, leaf, lid) == 3;
+	assert_true(used > 0);
+	bed_free(b);
+}
+
 /* Whoever names another engine and starts the daemon anew gets it; but one that comes by `keep` at
  * its own restart goes on so. */
 static void
@@ -209,7 +235,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keep), cmocka_unit_test(test_converge),
 		cmocka_unit_test(test_unsound), cmocka_unit_test(test_credit_loop),
-		cmocka_unit_test(test_restart), cmocka_unit_test(test_new_engine),
+		cmocka_unit_test(test_restart), cmocka_unit_test(test_new_engine), cmocka_unit_test(test_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
