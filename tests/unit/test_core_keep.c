@@ -235,7 +235,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keep), cmocka_unit_test(test_converge),
 		cmocka_unit_test(test_unsound), cmocka_unit_test(test_credit_loop),
-		cmocka_unit_test(test_restart), cmocka_unit_test(test_new_engine), cmocka_unit_test(test_back),
+		cmocka_unit_test(test_restart), cmocka_unit_test(test_new_engine),
+		cmocka_unit_test(test_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

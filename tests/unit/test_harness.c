@@ -31,7 +31,7 @@
 #define OPEN_SHARE 50		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
 #define SECONDS 60		/* of processor time for one schedule */
-#define PATIENCE 420		/* seconds for all, without -n: on a busy machine they are fewer */
+#define PATIENCE 210		/* seconds for all, without -n: on a busy machine they are fewer */
 #define WARM 50			/* schedules after which memory stays as it is, */
 #define GROWTH (512 * 1024)	/* but for what the allocator keeps at hand */
 #ifdef __SANITIZE_ADDRESS__
