@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+#include "sm/base/map.h"
 
 /*
  * Groups of ports of OpenSM's policy as selections of Weft. What cannot be said as one is left out
@@ -21,11 +22,27 @@ struct chosen {
 	const char **list;		/* in the configuration's region; NULL at the end */
 	unsigned len;			/* how many */
 	unsigned room;			/* for so many */
+	struct map seen;		/* map_text() of each -> its place */
 };
+
+/* A port may be in several groups, or twice in one. */
+static bool
+is_chosen(struct chosen *to, const char *text)
+{
+	uint64_t key = map_text(text, strlen(text));
+	uint32_t at = map_get(&to->seen, key);
+
+	if (at != MAP_NONE)
+		return strcmp(to->list[at], text) == 0;
+	map_set(&to->seen, key, to->len);
+	return false;
+}
 
 static void
 choose(struct import_picker *w, struct chosen *to, const char *text)
 {
+	if (is_chosen(to, text))
+		return;
 	if (to->len + 1 >= to->room) {
 		const char **more;
 
@@ -186,6 +203,7 @@ import_ports(struct import_picker *w, const struct import_rule *r, const struct 
 	}
 	choose_guids(w, &all, guids, r->line);
 	*ports = all.list;
+	map_free(&all.seen);
 	if (!all.len)
 		NOTE(w, r->line, "the rule is left out: there is nobody for it");
 	return all.len > 0;
