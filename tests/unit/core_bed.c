@@ -207,6 +207,16 @@ bed_node(const struct bed *b, const char *name)
 	return n;
 }
 
+unsigned
+bed_port_to(const struct bed *b, uint32_t node, uint32_t peer)
+{
+	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
+		if (b->net->nodes[node].ports[p].peer == peer)
+			return p;
+	fail_msg("%s has no cable to %s", b->net->nodes[node].name, b->net->nodes[peer].name);
+	return 0;
+}
+
 uint32_t
 bed_next(const struct bed *b, enum ibnet_type type, uint32_t from)
 {

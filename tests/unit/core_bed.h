@@ -68,6 +68,9 @@ bed_free(struct bed *b);
 /* Node index by name; fails the test if there is none. */
 uint32_t
 bed_node(const struct bed *b, const char *name);
+/* The port of a node that has a cable to another; fails the test if there is none. */
+unsigned
+bed_port_to(const struct bed *b, uint32_t node, uint32_t peer);
 /* First node of a type, from `from` on; IBNET_NONE behind the last. */
 uint32_t
 bed_next(const struct bed *b, enum ibnet_type type, uint32_t from);

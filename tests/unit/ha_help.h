@@ -10,17 +10,6 @@
 /* For tests of several subnet managers on a tree of one spine: ways between them, and Sets that one
  * is made to send to another. */
 
-/* The port of a node that leads to another one. */
-static inline uint8_t
-ha_port_to(const struct bed *b, uint32_t node, uint32_t other)
-{
-	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
-		if (b->net->nodes[node].ports[p].peer == other)
-			return (uint8_t)p;
-	fail_msg("no cable");
-	return 0;
-}
-
 /* From host to host through leaf, spine and leaf, or one leaf: path[1..], how many hops. */
 static inline unsigned
 ha_path(const struct bed *b, uint32_t from, uint32_t to, uint8_t path[5])
@@ -30,12 +19,12 @@ ha_path(const struct bed *b, uint32_t from, uint32_t to, uint8_t path[5])
 
 	path[1] = 1;
 	if (leaf == last) {
-		path[2] = ha_port_to(b, leaf, to);
+		path[2] = (uint8_t)bed_port_to(b, leaf, to);
 		return 2;
 	}
-	path[2] = ha_port_to(b, leaf, spine);
-	path[3] = ha_port_to(b, spine, last);
-	path[4] = ha_port_to(b, last, to);
+	path[2] = (uint8_t)bed_port_to(b, leaf, spine);
+	path[3] = (uint8_t)bed_port_to(b, spine, last);
+	path[4] = (uint8_t)bed_port_to(b, last, to);
 	return 4;
 }
 

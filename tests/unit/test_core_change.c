@@ -24,22 +24,12 @@ settle(struct bed_sm *sm)
 }
 
 /* The port of `node` that is cabled to `peer` in the file. */
-static unsigned
-port_to(const struct bed *b, uint32_t node, uint32_t peer)
-{
-	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
-		if (b->net->nodes[node].ports[p].peer == peer)
-			return p;
-	fail_msg("%s has no cable to %s", b->net->nodes[node].name, b->net->nodes[peer].name);
-	return 0;
-}
-
 static void
 cable(const struct bed *b, const char *one, const char *other, bool up)
 {
 	uint32_t n = bed_node(b, one);
 
-	model_link_set(b->m, n, port_to(b, n, bed_node(b, other)), up);
+	model_link_set(b->m, n, bed_port_to(b, n, bed_node(b, other)), up);
 }
 
 static void
@@ -635,8 +625,8 @@ race_on(bool restart, bool up, bool bounce_it)
 	struct bed_sm *sm = bed_sm(b, bed_node(b, "H0_0"), 1);
 	uint32_t leaf = bed_node(b, "L0"), spine = bed_node(b, "S1");
 	struct race r = {
-		.b = b, .node = spine, .port = port_to(b, spine, bed_node(b, "L2")), .up = up,
-		.bounce = bounce_it, .path = { 0, (uint8_t)port_to(b, leaf, spine) },
+		.b = b, .node = spine, .port = bed_port_to(b, spine, bed_node(b, "L2")), .up = up,
+		.bounce = bounce_it, .path = { 0, (uint8_t)bed_port_to(b, leaf, spine) },
 	};
 
 	t = tap_new(sm);

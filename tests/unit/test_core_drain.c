@@ -101,16 +101,6 @@ entries_over(const struct bed_sm *sm, uint32_t node, unsigned port)
 	return n;
 }
 
-static unsigned
-port_to(const struct bed *b, uint32_t node, uint32_t peer)
-{
-	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
-		if (b->net->nodes[node].ports[p].peer == peer)
-			return p;
-	fail_msg("%s has no cable to %s", b->net->nodes[node].name, b->net->nodes[peer].name);
-	return 0;
-}
-
 /* All cables are ACTIVE as before, and hosts reach each other. */
 static void
 works(struct bed_sm *sm)
@@ -126,13 +116,13 @@ drain_a_cable(void **state)
 	struct bed_sm *sm = live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0"), up = bed_node(b, "A1_0");
-	unsigned port = port_to(b, leaf, up);
+	unsigned port = bed_port_to(b, leaf, up);
 	struct outcome o;
 	char near[32], far[32];
 
 	(void)state;
 	snprintf(near, sizeof(near), "L1_0/%u", port);
-	snprintf(far, sizeof(far), "A1_0/%u", port_to(b, up, leaf));
+	snprintf(far, sizeof(far), "A1_0/%u", bed_port_to(b, up, leaf));
 	assert_true(entries_over(sm, leaf, port) > 0);
 	change(sm, CHANGE_DRAIN, near, true, &o);
 	assert_int_equal(o.error, 0);
@@ -231,7 +221,7 @@ drained_and_needed(void **state)
 		else
 			other = n;
 	}
-	port = port_to(b, leaf, spine);
+	port = bed_port_to(b, leaf, spine);
 	snprintf(place, sizeof(place), "%s/%u", b->net->nodes[leaf].name, port);
 	change(sm, CHANGE_DRAIN, place, false, &o);
 	assert_int_equal(o.error, 0);
@@ -241,15 +231,15 @@ drained_and_needed(void **state)
 	assert_int_equal(st.drained_links, 1);
 	/* Which is foretold: nobody is cut off. */
 	snprintf(place, sizeof(place), "%s/%u", b->net->nodes[leaf].name,
-		 port_to(b, leaf, other));
+		 bed_port_to(b, leaf, other));
 	change(sm, CHANGE_FAIL, place, true, &o);
 	assert_int_equal(o.report.cables, 1);
 	assert_int_equal(o.report.cut_off, 0);
-	model_link_set(b->m, leaf, port_to(b, leaf, other), false);
+	model_link_set(b->m, leaf, bed_port_to(b, leaf, other), false);
 	bed_wait(b, SEC(3));
 	works(sm);
 	assert_true(entries_over(sm, leaf, port) > 0);
-	model_link_set(b->m, leaf, port_to(b, leaf, other), true);
+	model_link_set(b->m, leaf, bed_port_to(b, leaf, other), true);
 	bed_wait(b, SEC(3));
 	works(sm);
 	assert_int_equal(entries_over(sm, leaf, port), 0);
@@ -270,7 +260,7 @@ refusals(void **state)
 	assert_int_equal(o.error, ERR_REFUSED);
 	assert_non_null(strstr(o.text, "no switch"));
 	snprintf(place, sizeof(place), "L1_0/%u",
-		 port_to(sm->bed, bed_node(sm->bed, "L1_0"), bed_node(sm->bed, "H1_0_0")));
+		 bed_port_to(sm->bed, bed_node(sm->bed, "L1_0"), bed_node(sm->bed, "H1_0_0")));
 	change(sm, CHANGE_DRAIN, place, false, &o);
 	assert_int_equal(o.error, ERR_REFUSED);
 	assert_non_null(strstr(o.text, "H1_0_0"));
@@ -289,7 +279,7 @@ foretold(void **state)
 	struct bed_sm *sm = live("ft3 4", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L3_1");
-	unsigned port = port_to(b, leaf, bed_node(b, "A3_1"));
+	unsigned port = bed_port_to(b, leaf, bed_node(b, "A3_1"));
 	struct outcome o;
 	char place[64];
 

@@ -509,7 +509,7 @@ islands_meet(void **state)
 		struct bed *b = bed_new(FABRIC, n + 1);
 		struct bed_sm *one = sm_at(b, "H0_0", n % 3), *two = sm_at(b, "H2_2", 1);
 		uint32_t leaf = bed_node(b, "L2"), spine = bed_node(b, "S0");
-		unsigned port = ha_port_to(b, leaf, spine);
+		unsigned port = bed_port_to(b, leaf, spine);
 		struct bed_sm *wins, *loses;
 
 		bed_start(one);

@@ -11,8 +11,8 @@
 
 /*
  * What is wrong with ports and devices, what is done about it, and when that ends. "ft3 4": from
- * L1_0 two cables lead up, to A1_0 and A1_1, and two down; the subnet manager sits in pod 0. Port
- * that babble are test_core_trap.c's.
+ * L1_0 two cables lead up, to A1_0 and A1_1, and two down; the subnet manager sits in pod 0.
+ * Ports that babble are test_core_trap.c's.
  */
 #define BOUND SEC(30)
 #define FALL SEC(3)		/* between two falls of a cable */
@@ -22,13 +22,7 @@
 static unsigned
 port_to(const struct bed *b, const char *node, const char *peer)
 {
-	const struct ibnet_node *n = &b->net->nodes[bed_node(b, node)];
-
-	for (unsigned p = 1; p <= n->nports; p++)
-		if (n->ports[p].peer == bed_node(b, peer))
-			return p;
-	fail_msg("%s has no cable to %s", node, peer);
-	return 0;
+	return bed_port_to(b, bed_node(b, node), bed_node(b, peer));
 }
 
 /* The cable goes down and comes back so often. */

@@ -146,7 +146,7 @@ set_cut(struct manager *m, bool cut)
 	uint32_t leaf = f.b->net->nodes[m->sm->node].ports[1].peer, spine = bed_node(f.b, "S0");
 
 	m->cut = cut;
-	model_link_set(f.b->m, leaf, ha_port_to(f.b, leaf, spine), !cut);
+	model_link_set(f.b->m, leaf, bed_port_to(f.b, leaf, spine), !cut);
 }
 
 static void

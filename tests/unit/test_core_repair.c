@@ -16,16 +16,6 @@
 #define BOUND SEC(20)
 #define AT_ONCE MSEC(5)		/* nothing was waited for */
 
-static unsigned
-port_to(const struct bed *b, uint32_t node, uint32_t peer)
-{
-	for (unsigned p = 1; p <= b->net->nodes[node].nports; p++)
-		if (b->net->nodes[node].ports[p].peer == peer)
-			return p;
-	fail_msg("%s has no cable to %s", b->net->nodes[node].name, b->net->nodes[peer].name);
-	return 0;
-}
-
 /* The next change begins when a port may send its next trap (SubnetTimeOut, 1.07 s). */
 static void
 settle(struct bed_sm *sm)
@@ -109,7 +99,7 @@ when_a_look_is_due(void **state)
 
 		bed_wait(b, due - loop_now(b->loop) - MSEC(2) + i * USEC(500));
 		repeated = c->retried;
-		model_link_set(b->m, l0, port_to(b, l0, a0), i % 2);
+		model_link_set(b->m, l0, bed_port_to(b, l0, a0), i % 2);
 		while (!mended(sm))
 			bed_wait(b, USEC(100));
 		assert_true(sm->s->st.discover_ms < 250);
@@ -146,16 +136,16 @@ trap_of_one_end(void **state)
 
 	(void)state;
 	/* The leaf's own trap must not have to go over the very cable that is lost. */
-	if (model_lft(b->m, leaf, lid) == port_to(b, leaf, bed_node(b, ends[1])))
+	if (model_lft(b->m, leaf, lid) == bed_port_to(b, leaf, bed_node(b, ends[1])))
 		ends[1] = "A1_1";
 	t->lose = lose_traps_of;
 	t->arg = &lid;
 	for (unsigned i = 0; i < 2; i++) {
 		lid = model_portinfo(b->m, bed_node(b, ends[i]), 0)->lid;
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, ends[1])), false);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, ends[1])), false);
 		found_at_once(sm);
 		settle(sm);
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, ends[1])), true);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, ends[1])), true);
 		found_at_once(sm);
 		settle(sm);
 	}
@@ -171,7 +161,7 @@ few_mads(void **state)
 	struct bed_sm *sm = tap_live("ft3 8", &t);
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L3_1");
-	unsigned port = port_to(b, leaf, bed_node(b, "A3_2")), others;
+	unsigned port = bed_port_to(b, leaf, bed_node(b, "A3_2")), others;
 
 	(void)state;
 	for (int up = 0; up < 2; up++) {
@@ -218,7 +208,7 @@ by_light_sweep(void **state)
 	(void)state;
 	t->drop_traps = true;
 	for (int up = 0; up < 2; up++) {
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A0_1")), up);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, "A0_1")), up);
 		subnet_want_sweep(sm->s, SWEEP_LIGHT);
 		found_at_once(sm);
 		settle(sm);
@@ -264,10 +254,10 @@ while_programming(void **state)
 		uint64_t timed_out = n->timed_out;
 		monotime start = loop_now(b->loop);
 
-		c.port = port_to(b, c.node, bed_node(b, ends[i][1]));
+		c.port = bed_port_to(b, c.node, bed_node(b, ends[i][1]));
 		t->saw = lose_second;
 		t->arg = &c;
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A5_2")), false);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, "A5_2")), false);
 		while (c.blocks || !bed_good(sm)) {
 			bed_wait(b, MSEC(1));
 			assert_true(loop_now(b->loop) - start < BOUND);
@@ -275,7 +265,7 @@ while_programming(void **state)
 		assert_int_equal(n->timed_out, timed_out);
 		t->saw = NULL;
 		settle(sm);
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A5_2")), true);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, "A5_2")), true);
 		settle(sm);
 		model_link_set(b->m, c.node, c.port, true);
 		settle(sm);
@@ -393,7 +383,7 @@ second_proof(void **state)
 	assert_true(st.proof_whole);
 	settle(sm);
 	for (int lie = 0; lie < 2; lie++) {
-		model_link_set(b->m, leaf, port_to(b, leaf, bed_node(b, "A3_1")), lie);
+		model_link_set(b->m, leaf, bed_port_to(b, leaf, bed_node(b, "A3_1")), lie);
 		found_at_once(sm);
 		assert_true(sm->s->proof.due);
 		subnet_status(sm->s, &st);

@@ -63,13 +63,7 @@ live(const char *fabric, enum config_action policy, struct tap **t)
 static unsigned
 port_to(const struct bed *b, const char *node, const char *peer)
 {
-	const struct ibnet_node *n = &b->net->nodes[bed_node(b, node)];
-
-	for (unsigned p = 1; p <= n->nports; p++)
-		if (n->ports[p].peer == bed_node(b, peer))
-			return p;
-	fail_msg("%s has no cable to %s", node, peer);
-	return 0;
+	return bed_port_to(b, bed_node(b, node), bed_node(b, peer));
 }
 
 static void
