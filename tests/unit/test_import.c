@@ -7,52 +7,18 @@
 #include <string.h>
 #include "offline/import.h"
 #include "sm/base/buf.h"
+#include "tests/unit/import_help.h"
 
 /*
  * Files of OpenSM, piece by piece. What its own reading of the same partitions gives is compared
  * end to end (cases_import.py); here is what a reader makes of a text, what is said of it, and that
  * the outcome reads back.
  */
-static struct import_notes notes;
-static struct import_said said;
-static struct config *conf;
-
 static int
 begin(void **state)
 {
 	(void)state;
-	notes = (struct import_notes){ .region = region_new() };
-	said = (struct import_said){ .enforce = ENFORCE_BOTH };
-	conf = config_load(NULL, NULL);
-	return conf ? 0 : -1;
-}
-
-static int
-end(void **state)
-{
-	(void)state;
-	region_free(notes.region);
-	config_free(conf);
-	return 0;
-}
-
-static struct import_text
-text_of(const char *s)
-{
-	return (struct import_text){ .file = "file", .at = s, .end = s + strlen(s) };
-}
-
-/* Only what is asked for, and nothing else, is said. */
-static void
-expect_notes(unsigned len, const char *part)
-{
-	const struct import_note *note = notes.first;
-
-	for (unsigned i = 0; note && i + 1 < notes.len; i++)
-		note = note->next;
-	assert_int_equal(notes.len, len);
-	if (part && (!note || !strstr(note->text, part)))
-		fail_msg("\"%s\" is not in \"%s\"", part, note ? note->text : "");
+	return import_begin(&(struct import_said){ .enforce = ENFORCE_BOTH });
 }
 
 /* The part of the configuration from `partitions` on, after it was read back. */

@@ -7,53 +7,21 @@
 #include <string.h>
 #include "offline/import_policy.h"
 #include "sm/base/buf.h"
+#include "tests/unit/import_help.h"
 
 /*
  * Quality of service of OpenSM, piece by piece: what the reader makes of a policy, what becomes of
  * it and of keys of opensm.conf, and what is said of the rest. Whether that has the same effect is
  * compared end to end (cases_import_qos.py).
  */
-static struct import_notes notes;
-static struct import_said said;
-static struct config *conf;
-
 static int
 begin(void **state)
 {
 	(void)state;
-	notes = (struct import_notes){ .region = region_new() };
-	said = (struct import_said){ .qos = true };
-	conf = config_load(NULL, NULL);
+	if (import_begin(&(struct import_said){ .qos = true }))
+		return -1;
 	conf->subnets->max_op_vls = 15;
-	return conf ? 0 : -1;
-}
-
-static int
-end(void **state)
-{
-	(void)state;
-	region_free(notes.region);
-	config_free(conf);
 	return 0;
-}
-
-static struct import_text
-text_of(const char *s)
-{
-	return (struct import_text){ .file = "file", .at = s, .end = s + strlen(s) };
-}
-
-static void
-expect_notes(unsigned len, const char *part)
-{
-	const struct import_note *note = notes.first;
-
-	for (unsigned i = 0; note && i + 1 < notes.len; i++)
-		note = note->next;
-	if (notes.len != len)
-		fail_msg("%u notes, the last is \"%s\"", notes.len, note ? note->text : "");
-	if (part && (!note || !strstr(note->text, part)))
-		fail_msg("\"%s\" is not in \"%s\"", part, note ? note->text : "");
 }
 
 static void
