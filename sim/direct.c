@@ -8,6 +8,7 @@
 #include "sm/base/log.h"
 #include "sm/base/mem.h"
 #include "sm/wire/congestion.h"
+#include "sm/wire/perf.h"
 
 /*
  * A port of a simulated device as a transport: agents of a simulated kernel, the same that
@@ -28,6 +29,7 @@ enum {
 	AGENT_SMP_DIRECT,
 	AGENT_SA,
 	AGENT_CONGESTION,
+	AGENT_PERF,
 	AGENTS,
 };
 
@@ -64,6 +66,8 @@ agent_of(const struct direct *d, uint8_t mgmt_class)
 		return d->agents[AGENT_SA];
 	case MAD_CLASS_CONGESTION:
 		return d->agents[AGENT_CONGESTION];
+	case MAD_CLASS_PERF:
+		return d->agents[AGENT_PERF];
 	default:
 		return NULL;
 	}
@@ -204,6 +208,8 @@ register_agents(struct direct *d)
 			       .methods = { SA_METHODS } },
 		[AGENT_CONGESTION] = { .qp = 1, .mgmt_class = MAD_CLASS_CONGESTION,
 				       .class_version = CC_CLASS_VERSION },
+		[AGENT_PERF] = { .qp = 1, .mgmt_class = MAD_CLASS_PERF,
+				 .class_version = PERF_CLASS_VERSION },
 	};
 	struct kernel_events ev = { on_receive, d };
 

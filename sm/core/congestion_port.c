@@ -292,7 +292,7 @@ congestion_ask(const struct subnet *s, const struct live_port *p, unsigned item,
 	const struct live_congestion *h = p->congestion;
 	bool set = h->known >> item & 1;
 
-	r->congestion = true;
+	r->gmp = MAD_CLASS_CONGESTION;
 	r->uncertain = item == ITEM_CLASS;
 	r->method = set ? MAD_SET : MAD_GET;
 	r->attr_id = attribute(p, item);

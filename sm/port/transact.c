@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transactions: one request and its answer, many at a time (IBA volume 1, 13.4.6.4 and 14.2).
- * GMPs of congestion control (annex A10.4) have their key and data where SMPs have theirs.
+ * GMPs of congestion control (annex A10.4) have their key and data where SMPs have theirs; those of
+ * performance management (16.1) have no key.
  *
  * Objects. The engine owns `window_max` slots, made once; a slot holds the encoded MAD of one
  * outstanding request, so that a retry costs eight bytes of encoding and nothing allocates later.
@@ -41,6 +42,7 @@
 #include "sm/wire/congestion.h"
 #include "sm/wire/cursor.h"
 #include "sm/wire/mad.h"
+#include "sm/wire/perf.h"
 
 #define SLOT_MAX 256		/* packaged ibsim deadlocks a little above */
 #define TARGET_WINDOW 4		/* of a new target */
@@ -227,7 +229,7 @@ send_try(struct transact *t, struct slot *s, monotime now)
 		return;
 	}
 	if (rc == 0) {
-		if (s->mgmt_class != MAD_CLASS_CONGESTION)
+		if (!s->out.qp)
 			t->count.sent[s->attr_id & 0xff]++;
 		t->count.sent_total++;
 		t->count.retried += s->tries > 0;
@@ -259,22 +261,22 @@ static void
 encode_gmp(struct slot *s, const struct transact_request *r)
 {
 	const struct mad_header h = {
-		.base_version = 1, .class_version = CC_CLASS_VERSION, .method = r->method,
-		.mgmt_class = MAD_CLASS_CONGESTION, .attr_id = r->attr_id,
-		.attr_mod = r->attr_mod,
+		.base_version = 1, .method = r->method, .mgmt_class = r->gmp,
+		.class_version = r->gmp == MAD_CLASS_PERF ? PERF_CLASS_VERSION : CC_CLASS_VERSION,
+		.attr_id = r->attr_id, .attr_mod = r->attr_mod,
 	};
 
 	cc_mad_encode(&h, r->m_key, r->data, s->out.mad);
 	s->out.lid = r->lid;
 	s->out.sl = r->sl;
 	s->out.pkey_index = r->pkey_index;
+	s->out.remote_qp = r->remote_qp;
 }
 
 static uint8_t
 class_of(const struct transact_request *r)
 {
-	return r->congestion ? MAD_CLASS_CONGESTION :
-		r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
+	return r->gmp ? r->gmp : r->path ? MAD_CLASS_SUBN_DIRECT : MAD_CLASS_SUBN_LID;
 }
 
 static void
@@ -295,6 +297,7 @@ encode_request(struct slot *s, const struct transact_request *r)
 	smp_encode(&smp, s->out.mad);
 	s->out.sl = 0;
 	s->out.pkey_index = 0;
+	s->out.remote_qp = 0;
 	s->out.lid = r->path ? LID_PERMISSIVE : r->lid;
 }
 
@@ -305,8 +308,8 @@ start_request(struct transact *t, struct transact_target *target, const struct t
 	unsigned less = r->retries_less < t->o.retries ? r->retries_less : t->o.retries;
 
 	s->mgmt_class = class_of(r);
-	s->out.qp = r->congestion;
-	if (r->congestion)
+	s->out.qp = r->gmp != 0;
+	if (r->gmp)
 		encode_gmp(s, r);
 	else
 		encode_request(s, r);
@@ -552,7 +555,7 @@ static bool
 is_ours(const struct mad_header *h)
 {
 	return h->mgmt_class == MAD_CLASS_SUBN_LID || h->mgmt_class == MAD_CLASS_SUBN_DIRECT ||
-	       h->mgmt_class == MAD_CLASS_CONGESTION;
+	       h->mgmt_class == MAD_CLASS_CONGESTION || h->mgmt_class == MAD_CLASS_PERF;
 }
 
 void

@@ -10,7 +10,7 @@
 
 /*
  * Transactions: requests to many devices, paired with their answers: SMPs, and GMPs of congestion
- * control, whose answers come to us alone.
+ * control and performance management, whose answers come to us alone.
  *
  * Pull model: each device (struct transact_target, embedded by its owner) that has something to
  * ask is marked ready; whenever the windows have room the engine takes the next ready target in
@@ -52,14 +52,15 @@ struct transact_request {
 	uint8_t hops;			/* directed route: hop count */
 	const uint8_t *path;		/* directed route: out ports path[1..hops]; NULL: by LID */
 	uint16_t lid;			/* LID-routed: destination */
-	bool congestion;		/* a GMP of congestion control, by LID; else an SMP */
+	uint8_t gmp;			/* class of a GMP, by LID; 0: an SMP */
 	bool uncertain;			/* it may well not be answered, which then says nothing of
 					 * the device or the fabric: no window shrinks */
 	uint8_t sl;			/* GMPs: service level, */
-	uint16_t pkey_index;		/* and P_Key, in the port's table */
+	uint16_t pkey_index;		/* P_Key, in the port's table, */
+	uint32_t remote_qp;		/* and queue pair; 0: QP 1 */
 	uint16_t attr_id;
 	uint32_t attr_mod;
-	uint64_t m_key;			/* for the SMP header; GMPs: CC_Key */
+	uint64_t m_key;			/* for the SMP header; congestion control: CC_Key */
 	uint64_t cookie;		/* handed to done() */
 	uint8_t port;			/* of the target, that it is sent to: handed to route() */
 	uint8_t retries_less;		/* tries to leave out, for probes of known-silent devices */

@@ -3,9 +3,10 @@
  * The libibumad transport (IBA volume 1, chapter 13; the kernel's user_mad interface).
  *
  * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
- * descriptor, four agents (SMPs by LID, SMPs by directed route, subnet administration, congestion
- * control), a receiving thread, and a sender of long messages (umad_send.c). The thread puts what
- * it reads into two rings (umad_ring.c), one for SMPs and one for GMPs, from which the loop takes.
+ * descriptor, five agents (SMPs by LID, SMPs by directed route, subnet administration, congestion
+ * control, performance management), a receiving thread, and a sender of long messages
+ * (umad_send.c). The thread puts what it reads into two rings (umad_ring.c), one for SMPs and one
+ * for GMPs, from which the loop takes.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
  * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
@@ -60,7 +61,8 @@ enum agent {
 	AGENT_SMP_LID,
 	AGENT_SMP_DIRECT,
 	AGENT_SA,
-	AGENT_CONGESTION,	/* asks only; a device may be without it */
+	AGENT_CONGESTION,	/* this and the next ask only; a device may be without them */
+	AGENT_PERF,
 	AGENTS,
 };
 
@@ -331,13 +333,14 @@ register_agents(struct umad_transport *u)
 		[AGENT_SMP_DIRECT] = { MAD_CLASS_SUBN_DIRECT, smp, sizeof(smp) },
 		[AGENT_SA] = { MAD_CLASS_SUBN_ADM, sa, sizeof(sa) },
 		[AGENT_CONGESTION] = { MAD_CLASS_CONGESTION, NULL, 0 },
+		[AGENT_PERF] = { MAD_CLASS_PERF, NULL, 0 },
 	};
 
 	for (unsigned i = 0; i < AGENTS; i++) {
 		errno = 0;
 		u->agents[i] = register_agent(u, agents[i].mgmt_class, agents[i].methods,
 					      agents[i].len);
-		if (u->agents[i] < 0 && i != AGENT_CONGESTION)
+		if (u->agents[i] < 0 && i < AGENT_CONGESTION)
 			return agents[i].mgmt_class;
 	}
 	return 0;
@@ -622,6 +625,8 @@ agent_of(const struct umad_transport *u, uint8_t mgmt_class)
 		return u->agents[AGENT_SA];
 	case MAD_CLASS_CONGESTION:
 		return u->agents[AGENT_CONGESTION];
+	case MAD_CLASS_PERF:
+		return u->agents[AGENT_PERF];
 	default:
 		return -1;
 	}

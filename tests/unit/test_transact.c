@@ -99,7 +99,7 @@ test_loss(void **state)
 /* GMPs are paired with their answers as SMPs are. Hosts that answer SMPs and know nothing of the
  * class shrink the window, unless it was said that they may be silent. */
 static void
-check_silent_class(bool uncertain)
+check_silent_class(uint8_t gmp, bool uncertain)
 {
 	struct bed *b = bed_new(100, 60);
 	unsigned window;
@@ -111,7 +111,7 @@ check_silent_class(bool uncertain)
 	bed_start(b);
 	bed_run(b);
 	window = b->window_min = transact_window(b->transact);
-	b->congestion = true;
+	b->gmp = gmp;
 	b->uncertain = uncertain;
 	b->idles = 0;
 	b->idle = false;
@@ -125,8 +125,9 @@ check_silent_class(bool uncertain)
 	assert_int_equal(b->last.qp, 1);
 	assert_int_equal(b->last.sl, 3);
 	assert_int_equal(b->last.pkey_index, 2);
-	assert_int_equal(b->last.mad[1], 0x21);
-	assert_int_equal(b->last.mad[2], 2);
+	assert_int_equal(b->last.remote_qp, 7);
+	assert_int_equal(b->last.mad[1], gmp);
+	assert_int_equal(b->last.mad[2], gmp == 0x21 ? 2 : 1);
 	assert_int_equal(get_be(b->last.mad + 24, 8), 0x1234);
 	assert_int_equal(b->done_total, 2100);
 	assert_int_equal(transact_counters(b->transact)->timed_out, 50);
@@ -142,8 +143,9 @@ static void
 test_silent_class(void **state)
 {
 	(void)state;
-	check_silent_class(false);
-	check_silent_class(true);
+	check_silent_class(MAD_CLASS_CONGESTION, false);
+	check_silent_class(MAD_CLASS_CONGESTION, true);
+	check_silent_class(MAD_CLASS_PERF, true);
 }
 
 static void

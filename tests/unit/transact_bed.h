@@ -74,7 +74,7 @@ struct bed {
 	unsigned tries_max;		/* highest seen in a result */
 	monotime healthy_at;		/* last answer that was no error */
 	bool fair;			/* check strict turns */
-	bool congestion;		/* ask GMPs of congestion control, */
+	uint8_t gmp;			/* ask GMPs of this class, */
 	bool uncertain;			/* whose loss says nothing */
 	uint64_t done_total;		/* done() calls */
 	struct port_mad last;		/* sent last */
@@ -311,10 +311,11 @@ next(void *arg, struct transact_target *t, struct transact_request *r)
 	r->attr_id = ATTR_NODE_INFO;
 	r->attr_mod = d->asked;
 	r->cookie = (uint64_t)r->lid << 32 | d->asked;
-	r->congestion = b->congestion;
+	r->gmp = b->gmp;
 	r->uncertain = b->uncertain;
 	r->sl = 3;
 	r->pkey_index = 2;
+	r->remote_qp = 7;
 	r->m_key = 0x1234;
 	d->asked++;
 	if (++b->in_flight > b->in_flight_max)

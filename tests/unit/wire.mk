@@ -18,3 +18,6 @@ $(BUILD)/obj/tests/unit/test_sa_oracle.o: override CFLAGS += -isystem /usr/inclu
 unit_tests += test_wire_congestion
 test_wire_congestion_libs := wire base
 test_wire_congestion_extra := -libmad -lcmocka
+unit_tests += test_wire_perf
+test_wire_perf_libs := wire base
+test_wire_perf_extra := -libmad -lcmocka
