@@ -116,19 +116,6 @@ node_of(const struct harness_run *r, const struct fabric *f, uint32_t port)
 	return IBNET_NONE;
 }
 
-static void
-tell(struct harness_run *r, const struct plan *p, uint16_t a, uint16_t b, const uint32_t *node)
-{
-	struct harness_judge *j = r->judge;
-	unsigned levels = p->sls ? p->sls->asked : 1;
-
-	for (unsigned level = 0; level < levels; level++) {
-		unsigned sl = plan_level_sl(p, &p->lids->dest[a], &p->lids->dest[b], level);
-
-		j->told[(size_t)node[a] * j->nnodes + node[b]] |= (uint16_t)(1u << sl);
-	}
-}
-
 /* A host hangs on another switch than the plan knows. */
 static bool
 has_moved(const struct harness_run *r, const struct fabric *f, uint32_t port, uint32_t node)
@@ -151,13 +138,54 @@ forget_lost(struct harness_run *r, const struct plan *p)
 			harness_judge_moved(r, n);
 }
 
+/* A LID of the plan, and the node that has it. */
+struct home {
+	uint16_t lid;
+	uint32_t node;
+};
+
+/* Of all that are somebody's: few, where wrong answers led to high ones. */
+static struct home *
+homes_of(const struct harness_run *r, const struct plan *p, uint32_t *len)
+{
+	struct home *homes = mem_array(p->lids->top + 1u, sizeof(*homes));
+
+	*len = 0;
+	for (unsigned lid = 1; lid <= p->lids->top; lid++) {
+		uint32_t port = p->lids->dest[lid].port;
+		struct home h = { .lid = (uint16_t)lid };
+
+		if (port == FABRIC_NONE)
+			continue;
+		h.node = node_of(r, p->fabric, port);
+		if (h.node != IBNET_NONE)
+			homes[(*len)++] = h;
+	}
+	return homes;
+}
+
+static void
+tell(struct harness_run *r, const struct plan *p, const struct home *a, const struct home *b)
+{
+	struct harness_judge *j = r->judge;
+	unsigned levels = p->sls ? p->sls->asked : 1;
+
+	for (unsigned level = 0; level < levels; level++) {
+		unsigned sl = plan_level_sl(p, &p->lids->dest[a->lid], &p->lids->dest[b->lid],
+					    level);
+
+		j->told[(size_t)a->node * j->nnodes + b->node] |= (uint16_t)(1u << sl);
+	}
+}
+
 /* Whoever leads anew does not know what others told; nor does one tell of levels that were given
  * and cannot be proved any more, of which the status warns. */
 void
 harness_judge_plan(struct harness_run *r, const struct plan *p, unsigned sm)
 {
 	struct harness_judge *j = r->judge;
-	uint32_t *node;
+	struct home *homes;
+	uint32_t len, stay = 0;
 
 	if (j->manager != sm || (p->sls && p->sls->stale && !p->sls->stale_proved)) {
 		memset(j->told, 0, (size_t)j->nnodes * j->nnodes * sizeof(*j->told));
@@ -166,19 +194,15 @@ harness_judge_plan(struct harness_run *r, const struct plan *p, unsigned sm)
 	}
 	j->many |= p->sls != NULL;
 	forget_lost(r, p);
-	node = mem_array(p->lids->top + 1u, sizeof(*node));
-	for (unsigned a = 1; a <= p->lids->top; a++) {
-		uint32_t port = p->lids->dest[a].port;
-
-		node[a] = port == FABRIC_NONE ? IBNET_NONE : node_of(r, p->fabric, port);
-		if (node[a] != IBNET_NONE && has_moved(r, p->fabric, port, node[a]))
-			node[a] = IBNET_NONE;
-	}
-	for (uint16_t a = 1; a <= p->lids->top; a++)
-		for (uint16_t b = 1; b <= p->lids->top; b++)
-			if (a != b && node[a] != IBNET_NONE && node[b] != IBNET_NONE)
-				tell(r, p, a, b, node);
-	mem_free(node);
+	homes = homes_of(r, p, &len);
+	for (uint32_t i = 0; i < len; i++)
+		if (!has_moved(r, p->fabric, p->lids->dest[homes[i].lid].port, homes[i].node))
+			homes[stay++] = homes[i];
+	for (uint32_t a = 0; a < stay; a++)
+		for (uint32_t b = 0; b < stay; b++)
+			if (a != b)
+				tell(r, p, &homes[a], &homes[b]);
+	mem_free(homes);
 }
 
 /* ---- Walks ---- */
@@ -445,37 +469,35 @@ arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid, u
 }
 
 static void
-judge_pair(struct harness_run *r, const struct plan *p, unsigned a, unsigned b,
-	   const uint32_t *node, char *why, size_t size)
+judge_pair(struct harness_run *r, const struct plan *p, const struct home *a, const struct home *b,
+	   char *why, size_t size)
 {
 	unsigned levels = p->sls ? p->sls->asked : 1;
 
 	for (unsigned level = 0; level < levels; level++) {
-		unsigned sl = plan_level_sl(p, &p->lids->dest[a], &p->lids->dest[b], level);
+		unsigned sl = plan_level_sl(p, &p->lids->dest[a->lid], &p->lids->dest[b->lid],
+					    level);
 
 		r->counts->pairs++;
-		if (!why[0] && !arrives(r, node[a], node[b], (uint16_t)b, sl))
+		if (!why[0] && !arrives(r, a->node, b->node, b->lid, sl))
 			snprintf(why, size, "on SL %u (level %u) no packet gets from %s to %s "
-				 "(LID %u)", sl, level, r->b->net->nodes[node[a]].name,
-				 r->b->net->nodes[node[b]].name, b);
+				 "(LID %u)", sl, level, r->b->net->nodes[a->node].name,
+				 r->b->net->nodes[b->node].name, b->lid);
 	}
 }
 
 void
 harness_judge_pairs(struct harness_run *r, const struct subnet *s, char *why, size_t size)
 {
-	const struct plan *p = s->plan;
-	uint32_t *node = mem_array(p->lids->top + 1u, sizeof(*node));
+	uint32_t len, hosts = 0;
+	struct home *homes = homes_of(r, s->plan, &len);
 
-	for (unsigned a = 1; a <= p->lids->top; a++) {
-		node[a] = p->lids->dest[a].port == FABRIC_NONE ? IBNET_NONE :
-			node_of(r, p->fabric, p->lids->dest[a].port);
-		if (node[a] != IBNET_NONE && harness_is_switch(r, node[a]))
-			node[a] = IBNET_NONE;
-	}
-	for (unsigned a = 1; a <= p->lids->top; a++)
-		for (unsigned b = 1; b <= p->lids->top; b++)
-			if (node[a] != IBNET_NONE && node[b] != IBNET_NONE && node[a] != node[b])
-				judge_pair(r, p, a, b, node, why, size);
-	mem_free(node);
+	for (uint32_t i = 0; i < len; i++)
+		if (!harness_is_switch(r, homes[i].node))
+			homes[hosts++] = homes[i];
+	for (uint32_t a = 0; a < hosts; a++)
+		for (uint32_t b = 0; b < hosts; b++)
+			if (homes[a].node != homes[b].node)
+				judge_pair(r, s->plan, &homes[a], &homes[b], why, size);
+	mem_free(homes);
 }
