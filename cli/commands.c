@@ -92,6 +92,8 @@ static const struct cli_option route_options[] = {
 	  "as a daemon with this configuration would, qos too", NULL },
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
+	{ "adaptive", "GROUPS", "adaptive", CLI_NUMBER,
+	  "also groups, if all switches could route adaptively with so many", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
 	{ "dump", "DIR", "dump", CLI_STRING, "write all that check --dump reads, lanes too", NULL },
 	NAMES,

@@ -197,6 +197,25 @@ print_levels(const json_t *d)
 		emit(stdout, "         %s\n", field_str(d, "shared"));
 }
 
+/* Groups of adaptive routing; NULL: there are none. */
+static void
+print_spread(const json_t *a)
+{
+	char took[DURATION_TEXT_SIZE];
+
+	if (!a)
+		return;
+	emit(stdout, "adaptive %llu switch%s, %llu group%s, %llu at most of one, in %s\n",
+	     N(a, "switches"), plural_es(field_uint(a, "switches")), N(a, "groups"),
+	     plural(field_uint(a, "groups")), N(a, "groups_max"), ms_text(took, a, "took_ms"));
+	if (field_uint(a, "left_out"))
+		emit(stdout, "         %llu set%s of ports found no group: their LIDs are static\n",
+		     N(a, "left_out"), plural(field_uint(a, "left_out")));
+	if (field_uint(a, "cut"))
+		emit(stdout, "         %llu group%s cut to be safe: %s\n", N(a, "cut"),
+		     plural(field_uint(a, "cut")), field_str(a, "cut_first"));
+}
+
 /* What a routing offline has besides the proof. */
 void
 print_route(const struct cli *c, const json_t *d)
@@ -219,6 +238,7 @@ print_route(const struct cli *c, const json_t *d)
 	if (field_str(d, "note")[0])
 		emit(stdout, "         %s\n", field_str(d, "note"));
 	print_levels(d);
+	print_spread(json_object_get(d, "adaptive"));
 	print_check(c, d);
 	emit(stdout, "memory   %.1f MB at most\n", (double)field_uint(d, "peak_rss_kb") / 1024);
 }

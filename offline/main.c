@@ -20,7 +20,7 @@ usage(void)
 	fprintf(stderr, "usage: weft-offline route FILE [--engine NAME]... [--roots GUID,...] "
 			"[--lmc N] [--file TABLES] [--config FILE]\n"
 			"           [--storage SELECTION]... [--other SELECTION]... "
-			"[--names FILE]\n"
+			"[--names FILE] [--adaptive GROUPS]\n"
 			"           [--lfts OUT] [--dump DIR] [--threads N] [--seed N] "
 			"[--no-quality]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
@@ -87,7 +87,7 @@ static const struct option longs[] = {
 	{ "seed", required_argument, NULL, 's' }, { "no-quality", no_argument, NULL, 'q' },
 	{ "names", required_argument, NULL, 'n' }, { "dump", required_argument, NULL, 'd' },
 	{ "samples", required_argument, NULL, 'm' }, { "config", required_argument, NULL, 'c' },
-	{ "state", required_argument, NULL, 'a' },
+	{ "state", required_argument, NULL, 'a' }, { "adaptive", required_argument, NULL, 'A' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -126,6 +126,9 @@ take_option(struct offline *o, int letter, char *value)
 	case 'a':
 		o->state = value;
 		return *value ? NULL : "a file";
+	case 'A':
+		return take_number(value, AR_GROUPS_MAX, &o->adaptive) && o->adaptive ? NULL :
+			"a number of groups from 1 to 4096";
 	case 'f':
 		o->tables = value;
 		return NULL;

@@ -43,6 +43,7 @@ struct offline {
 	unsigned threads;	/* 0: one per core */
 	uint64_t seed;		/* of what is sampled */
 	unsigned samples;	/* how many, 0: as reports have them */
+	unsigned adaptive;	/* all switches route adaptively, with so many groups; 0: none */
 	bool quality;		/* measure it */
 };
 

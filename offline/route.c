@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "qos/configured.h"
 #include "qos/rules.h"
+#include "routing/adaptive.h"
 #include "routing/classes.h"
 #include "routing/engine.h"
 #include "routing/report.h"
@@ -36,7 +37,8 @@ struct route {
 	int verdict;		/* of the chain */
 	struct error why;	/* it was refused */
 	struct quality_report q;	/* of the tables */
-	double quality_ms;	/* time that measuring took */
+	double quality_ms;	/* time that measuring took, */
+	double adaptive_ms;	/* and groups and their proof */
 };
 
 /* A recipe such as ft3:4 is no file, but there is a way. */
@@ -84,6 +86,28 @@ compile_rules(struct route *r)
 	return rules_compile(&in, &r->plan->levels, &r->why);
 }
 
+/* Groups as all switches would have them, if all could. */
+static void
+spread(struct route *r)
+{
+	uint32_t n = r->fabric->nswitches;
+	struct adaptive_ability *ability = mem_array(n, sizeof(*ability));
+	struct adaptive_input in = {
+		.plan = r->plan, .ability = ability, .mode = AR_FREE, .sls = UINT16_MAX,
+		.threads = r->o->threads,
+	};
+	monotime start = clock_monotonic();
+
+	for (uint32_t sw = 0; sw < n; sw++)
+		ability[sw] = (struct adaptive_ability){
+			.able = true, .groups = (uint16_t)(r->o->adaptive + 1), .subs = 1,
+			.tables = 1,
+		};
+	r->plan->adaptive = adaptive_make(&in);
+	r->adaptive_ms = (double)(clock_monotonic() - start) / 1e6;
+	mem_free(ability);
+}
+
 static void
 route(struct route *r)
 {
@@ -117,6 +141,8 @@ route(struct route *r)
 	mem_free(node_class);
 	if (!r->verdict)
 		r->verdict = compile_rules(r);
+	if (!r->verdict && o->adaptive)
+		spread(r);
 	if (r->verdict || !o->quality)
 		return;
 	start = clock_monotonic();
@@ -230,6 +256,25 @@ put_levels(struct json *j, const struct route *r)
 	jw_end(j);
 }
 
+static void
+put_adaptive(struct json *j, const struct route *r)
+{
+	struct adaptive_summary sum;
+
+	if (!r->plan->adaptive)
+		return;
+	sum = adaptive_sum(r->plan->adaptive);
+	jw_object(j, "adaptive");
+	jw_uint(j, "switches", sum.switches);
+	jw_uint(j, "groups", sum.groups);
+	jw_uint(j, "groups_max", sum.most);
+	jw_uint(j, "left_out", sum.left_out);
+	jw_uint(j, "cut", sum.cut);
+	jw_str(j, "cut_first", r->plan->adaptive->cut_first);
+	jw_real(j, "took_ms", r->adaptive_ms);
+	jw_end(j);
+}
+
 static int
 answer(const struct route *r)
 {
@@ -244,6 +289,7 @@ answer(const struct route *r)
 	put_fabric(&j, r);
 	put_routing(&j, r);
 	put_levels(&j, r);
+	put_adaptive(&j, r);
 	report_put_counts(&j, r->verdict, &r->plan->check);
 	report_put_quality(&j, r->o->quality && !r->verdict ? &r->q : NULL);
 	report_put_faults(&j, &r->plan->check);

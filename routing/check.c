@@ -339,7 +339,7 @@ certified(const struct checker *c)
 
 	for (unsigned i = 0; i < c->threads; i++)
 		good &= !c->scratch[i].turns;
-	return good;
+	return good && !adaptive_turns(c, NULL, NULL, 0);
 }
 
 static void
@@ -363,6 +363,7 @@ checker_graph(struct checker *c)
 		sent_init(c);
 		run_blocks(c, depend_blocks);
 	}
+	adaptive_depends(c);
 	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
 	       sizeof(*c->channels.bits);
 }
@@ -457,7 +458,7 @@ check_union(const struct check_input *in, struct plan_check *report)
 	if (!both.also)
 		both.also = both.rows;
 	*report = (struct plan_check){ 0 };
-	if (repair_unites(&both))
+	if (!both.adaptive && !both.adaptive_also && repair_unites(&both))
 		return 0;
 	checker_init(&c, &both);
 	if (c.ordered)

@@ -3,6 +3,7 @@
 #define ROUTING_CHECK_H
 
 #include "routing/quality.h"
+#include "sm/fabric/adaptive.h"
 #include "sm/fabric/plan.h"
 
 /* Where one multicast LID goes at one switch. */
@@ -46,6 +47,11 @@ struct check_input {
 	 * looked at. */
 	const struct check_tree *trees;
 	uint32_t ntrees;
+	/* Adaptive routing (routing/adaptive.h) that packets may meet beside `rows`, and beside
+	 * `also`: what they wait for by groups is in the graph too. NULL: none. */
+	const struct plan_adaptive *adaptive;
+	const struct plan_adaptive *adaptive_also;
+	bool sound;			/* every switch of `rows` has a way to every LID */
 	unsigned threads;		/* 0: one per core */
 };
 

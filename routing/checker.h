@@ -125,6 +125,14 @@ multicast_turns(const struct ladder *l, const struct check_input *in);
  * link from another switch, wait for another. */
 void
 multicast_pair(const struct checker *c, uint32_t sw, unsigned in, unsigned out, uint16_t sls);
+/* check_adaptive.c: may packets turn from down to up, or come to an end, by groups beside rows that
+ * do not? *at and `why`, unless NULL, get the switch and a sentence. */
+bool
+adaptive_turns(const struct checker *c, uint32_t *at, char *why, size_t size);
+/* Spread what waits for what, as the rows have it, over the cables of groups. */
+void
+adaptive_depends(const struct checker *c);
+
 /* Enter what waits for what in the trees. */
 void
 multicast_depends(const struct checker *c);

@@ -1,9 +1,12 @@
 routing_src := \
+	routing/adaptive.c \
+	routing/alternatives.c \
 	routing/auto.c \
 	routing/balance.c \
 	routing/chain.c \
 	routing/channels.c \
 	routing/check.c \
+	routing/check_adaptive.c \
 	routing/classes.c \
 	routing/columns.c \
 	routing/cuts.c \
@@ -69,7 +72,7 @@ routing_src := \
 	routing/ways_grow.c \
 	routing/ways_make.c \
 	routing/walk.c
-routing_public := routing/check.h routing/classes.h routing/engine.h routing/keep.h routing/mtree.h \
+routing_public := routing/adaptive.h routing/alternatives.h routing/check.h routing/classes.h routing/engine.h routing/keep.h routing/mtree.h \
 	routing/quality.h routing/report.h routing/span.h
 routing_pkgs :=
 

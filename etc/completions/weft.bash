@@ -12,7 +12,7 @@ _weft_options_of() {
 	"show routes") echo --all --dump ;;
 	"show events") echo --last --after --type --level --follow ;;
 	check) echo --dump --names --seed --samples --threads --no-quality ;;
-	route) echo --engine --config --roots --storage --other --lmc --file --names --lfts --dump --seed --samples \
+	route) echo --engine --config --roots --storage --other --lmc --file --names --adaptive --lfts --dump --seed --samples \
 		--threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;

@@ -253,6 +253,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	plan->lids = plan_lids_ref(p->lids);
 	plan->lanes = plan_lanes_ref(p->lanes);
 	plan->sls = plan_sls_ref(p->sls);
+	plan->adaptive = plan_adaptive_ref(p->adaptive);
 	plan->levels = plan_levels_ref(p->levels);
 	plan->pkeys = plan_pkeys_ref(p->pkeys);
 	plan->roots = plan_roots_ref(p->roots);
@@ -303,6 +304,7 @@ plan_unref(const struct plan *p)
 	plan_lids_unref(plan->lids);
 	plan_lanes_unref(plan->lanes);
 	plan_sls_unref(plan->sls);
+	plan_adaptive_unref(plan->adaptive);
 	plan_levels_unref(plan->levels);
 	plan_pkeys_unref(plan->pkeys);
 	mem_free(plan->rows);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "sm/fabric/adaptive.h"
 #include "sm/fabric/fabric.h"
 #include "sm/fabric/levels.h"
 #include "sm/fabric/pkeys.h"
@@ -117,6 +118,7 @@ struct plan {
 	struct plan_levels *levels;	/* which path is of which level of service; NULL: there
 					 * is one */
 	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
+	struct plan_adaptive *adaptive;	/* which switches route adaptively, and how; NULL: none */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */
 	char engine_requested[32];	/* first of the configured chain */

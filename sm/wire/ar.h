@@ -202,6 +202,16 @@ ar_ports_add(struct ar_ports *a, unsigned port)
 	a->word[port / 64 & 3] |= UINT64_C(1) << port % 64;
 }
 
+static inline unsigned
+ar_ports_count(const struct ar_ports *a)
+{
+	unsigned n = 0;
+
+	for (unsigned w = 0; w < 4; w++)
+		n += (unsigned)__builtin_popcountll(a->word[w]);
+	return n;
+}
+
 /* Groups first..last become as the one of the modifier. first > last in an element not used. */
 struct ar_copy {
 	uint16_t first, last;	/* 12 bits */
