@@ -43,6 +43,7 @@ routing_src := \
 	routing/loads.c \
 	routing/minhop.c \
 	routing/mtree.c \
+	routing/mtree_keep.c \
 	routing/multicast.c \
 	routing/nominal.c \
 	routing/nue.c \

@@ -209,6 +209,29 @@ mtree_follow(struct mtree *t, const struct mtree_set *set)
 		t->follow_at[first[set->mlids[i] % MLIDS + 1]++] = i;
 }
 
+bool
+mtree_keep(const struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
+	   struct mtree_set *set)
+{
+	uint32_t n = mlid % MLIDS, from = set->len;
+
+	for (uint32_t i = t->follow_first[n]; t->follow && i < t->follow_first[n + 1]; i++)
+		mtree_set_add(set, mlid, &t->follow->trees[t->follow_at[i]]);
+	if (!mtree_serves(t->f, set->trees + from, set->len - from, members, len)) {
+		set->len = from;
+		return false;
+	}
+	for (uint32_t i = from; i < set->len; i++) {
+		struct check_tree *at = &set->trees[i];
+
+		memcpy(at->in, at->out, sizeof(at->in));
+		for (uint32_t k = 0; k < len; k++)
+			if (members[k].sw == at->sw)
+				mark(at->in, members[k].port);
+	}
+	return true;
+}
+
 /* The link from `from` to `to` is in the tree that is followed. */
 static bool
 was_used(const struct mtree *t, uint32_t from, uint32_t e, uint32_t to)

@@ -54,6 +54,15 @@ void
 mtree_follow(struct mtree *t, const struct mtree_set *set);
 void
 mtree_set_add(struct mtree_set *set, uint16_t mlid, const struct check_tree *t);
+/* Add the tree that is followed as it is, if it is one and leads to just these members; false: it
+ * is not. Whether it goes with the routing is for the proof to say. */
+bool
+mtree_keep(const struct mtree *t, uint16_t mlid, const struct mtree_member *members, uint32_t len,
+	   struct mtree_set *set);
+/* mtree_keep.c: are the entries, by ascending switches, such a tree? */
+bool
+mtree_serves(const struct fabric *f, const struct check_tree *trees, uint32_t ntrees,
+	     const struct mtree_member *members, uint32_t len);
 /* Add all of another. */
 void
 mtree_set_join(struct mtree_set *set, const struct mtree_set *more);

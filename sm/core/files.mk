@@ -11,6 +11,7 @@ core_src := \
 	sm/core/dispatch.c \
 	sm/core/drain.c \
 	sm/core/forest.c \
+	sm/core/found.c \
 	sm/core/ghosts.c \
 	sm/core/guids.c \
 	sm/core/ha.c \

@@ -5,9 +5,9 @@
  *
  * A job is about some blocks of multicast LIDs, and has for each the members of its groups, the
  * trees of before, and what switches held. Trees of groups whose members are as they were are those
- * of before; others follow what was there (mtree_follow()). Without that, a group that grows would
- * have another root each time, and where old and new do not go together, packets under way are
- * waited for in between: a second.
+ * of before, or after a takeover those that are held (mtree_keep()); others follow what was there
+ * (mtree_follow()). Without that, a group that grows would have another root each time, and where
+ * old and new do not go together, packets under way are waited for in between: a second.
  *
  * Trees are made by the ranks of the plan (routing/mtree.h). Where these ranks prove the unicast
  * tables too, trees that keep to them need no other proof, each for itself, so that a job need not
@@ -45,6 +45,7 @@ forest_job_free(struct forest_job *j)
 	}
 	mem_free(j->blocks);
 	mtree_set_free(&j->held);
+	mtree_set_free(&j->found);
 	span_free(j->span);
 	plan_unref(j->plan);
 	mem_free(j);
@@ -154,6 +155,16 @@ take_over(const struct forest_job *j, struct forest *f, const struct forest_grou
 	return true;
 }
 
+static bool
+take_held(struct forest_job *j, const struct mtree *t, struct forest *f,
+	  const struct forest_group *g)
+{
+	bool good = j->keep && mtree_keep(t, g->mlid, f->members + g->first, g->len, &f->set);
+
+	j->kept |= good;
+	return good;
+}
+
 static void
 make_forest(struct forest_job *j, struct mtree *t, struct forest *f, const struct forest *before)
 {
@@ -164,7 +175,7 @@ make_forest(struct forest_job *j, struct mtree *t, struct forest *f, const struc
 		uint32_t left = 0;
 
 		g->from = f->set.len;
-		if (!take_over(j, f, g, before))
+		if (!take_over(j, f, g, before) && !take_held(j, t, f, g))
 			left = mtree_add(t, g->mlid, f->members + g->first, g->len, &f->set);
 		if (left)
 			note_left_out(j, f, g);
@@ -351,12 +362,19 @@ forest_run(void *job)
 		for (uint32_t k = 0; k < f->ngroups; k++)
 			j->sls |= f->groups[k].sls;
 	}
+	found_add(j);
 	j->inside &= lanes;
 	if (!j->inside) {
 		make_trees(j, mtree_new(p->fabric, p->ranks));
+		/* They are proved together with the routing before they are given up. */
+		if (j->verdict && j->whole && j->kept) {
+			j->keep = false;
+			make_trees(j, mtree_new(p->fabric, p->ranks));
+		}
 		j->inside = lanes && j->whole && j->verdict;
 	}
 	if (j->inside) {
+		j->keep = false;
 		find_span(j);
 		make_trees(j, mtree_new_on(p->fabric, j->span));
 	}

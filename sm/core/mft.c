@@ -6,7 +6,7 @@
  *
  *	READ      tables of switches that forwarded before we knew them: what another manager, or we
  *	          before a restart, left there is not written again if it is right, and taken away
- *	          if it is not
+ *	          if it is not (after a takeover that is known later: see found.c)
  *	REMOVE    ports that lead where no tree leads any more
  *	ADD       all else, and MulticastFDBTop
  *	WITHDRAW  everything, before a routing that does not go with the trees
@@ -74,20 +74,43 @@ hold(struct device *d, uint32_t at, const uint16_t masks[BLOCK])
 	memcpy(d->mft.blocks[at], masks, size);
 }
 
-void
-mft_free(struct mft_shadow *m)
+static void
+free_blocks(uint16_t **blocks, uint32_t len)
 {
-	for (uint32_t i = 0; i < m->len; i++)
-		mem_free(m->blocks[i]);
-	mem_free(m->blocks);
-	mem_free(m->known);
-	*m = (struct mft_shadow){ 0 };
+	for (uint32_t i = 0; i < len; i++)
+		mem_free(blocks[i]);
+	mem_free(blocks);
+}
+
+static void
+free_found(struct mft_shadow *m)
+{
+	free_blocks(m->found, m->nfound);
+	m->found = NULL;
+	m->nfound = 0;
 }
 
 void
+mft_free(struct mft_shadow *m)
+{
+	free_blocks(m->blocks, m->len);
+	mem_free(m->known);
+	free_found(m);
+	*m = (struct mft_shadow){ 0 };
+}
+
+/* Who was a member at a switch is one still, though it may have been reset. */
+void
 mft_forget(struct subnet *s, struct device *d)
 {
+	struct mft_shadow found = {
+		.found = d->mft.found, .nfound = d->mft.nfound, .live = d->mft.live,
+	};
+
+	d->mft.found = NULL;
+	d->mft.nfound = 0;
 	mft_free(&d->mft);
+	d->mft = found;
 	d->mft.reset = d->sw.linear_fdb_top == 0 && d->sw_read;
 	s->multicast.unread |= !d->mft.reset;
 }
@@ -168,28 +191,31 @@ mft_block(const struct device *d, unsigned block, unsigned position, uint16_t ma
 
 /* The ports of one multicast LID at one switch. */
 static void
-gather(const struct device *d, uint32_t block, unsigned i, struct check_tree *t)
+gather(uint16_t *const *blocks, unsigned npositions, unsigned i, struct check_tree *t)
 {
-	for (unsigned p = 0; p < positions(d) && p < 16; p++) {
-		uint64_t mask = held(d, block * positions(d) + p)[i];
+	for (unsigned p = 0; p < npositions && p < 16; p++) {
+		uint64_t mask = blocks[p] ? blocks[p][i] : 0;
 
 		t->out[p / 4] |= mask << p % 4 * 16;
 	}
 	memcpy(t->in, t->out, sizeof(t->in));
 }
 
+/* Of `len` blocks, a row of positions for each. */
 static void
-add_held(const struct device *d, uint32_t sw, const bool *wanted, struct mtree_set *set)
+add_held(const struct device *d, uint16_t *const *blocks, uint32_t len, uint32_t sw,
+	 const bool *wanted, struct mtree_set *set)
 {
-	for (uint32_t block = 0; block * positions(d) < d->mft.len; block++) {
+	for (uint32_t block = 0; block * positions(d) < len; block++) {
+		uint16_t *const *row = blocks + block * positions(d);
 		bool any = false, want = !wanted || wanted[block];
 
 		for (unsigned p = 0; want && p < positions(d); p++)
-			any |= d->mft.blocks[block * positions(d) + p] != NULL;
+			any |= row[p] != NULL;
 		for (unsigned i = 0; any && i < BLOCK; i++) {
 			struct check_tree t = { .sw = sw };
 
-			gather(d, block, i, &t);
+			gather(row, positions(d), i, &t);
 			if (t.out[0] | t.out[1] | t.out[2] | t.out[3])
 				mtree_set_add(set, (uint16_t)(SA_MLID_FIRST + block * BLOCK + i),
 					      &t);
@@ -205,8 +231,50 @@ mft_held(const struct subnet *s, const struct fabric *f, const bool *wanted,
 		const struct device *d = device_of(s, f, sw);
 
 		if (d)
-			add_held(d, sw, wanted, set);
+			add_held(d, d->mft.blocks, d->mft.len, sw, wanted, set);
 	}
+}
+
+/* ---- What was found at a takeover ---- */
+
+static void
+note_found(struct subnet *s, struct device *d, uint32_t at)
+{
+	const uint16_t *masks = d->mft.blocks[at];
+	unsigned first = SA_MLID_FIRST + at / positions(d) * BLOCK;
+
+	if (d->mft.nfound < d->mft.len) {
+		d->mft.found = mem_realloc(d->mft.found, d->mft.len, sizeof(*d->mft.found));
+		for (uint32_t i = d->mft.nfound; i < d->mft.len; i++)
+			d->mft.found[i] = NULL;
+		d->mft.nfound = d->mft.len;
+	}
+	if (!d->mft.found[at])
+		d->mft.found[at] = mem_array(BLOCK, sizeof(*masks));
+	memcpy(d->mft.found[at], masks, BLOCK * sizeof(*masks));
+	for (unsigned i = 0; i < BLOCK; i++)
+		if (masks[i] && first + i >= s->multicast.found_end)
+			s->multicast.found_end = first + i + 1;
+}
+
+void
+mft_found(const struct subnet *s, const struct fabric *f, const bool *wanted,
+	  struct mtree_set *set)
+{
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct device *d = device_of(s, f, sw);
+
+		if (d)
+			add_held(d, d->mft.found, d->mft.nfound, sw, wanted, set);
+	}
+}
+
+void
+mft_found_over(struct subnet *s)
+{
+	list_each(it, &s->topo.devices)
+		free_found(&list_entry(it, struct device, all)->mft);
+	s->multicast.found_end = 0;
 }
 
 /* ---- What is wanted ---- */
@@ -483,6 +551,9 @@ top_want(const struct subnet *s, const struct device *d, struct switchinfo *w)
 	if (has_top(d))
 		w->multicast_fdb_top = (uint16_t)(!s->multicast.entries ? NO_MLID :
 						  last < cap ? last : cap - 1);
+	/* Groups that are not known yet may have had higher ones. */
+	if (s->multicast.found_end && w->multicast_fdb_top < d->sw.multicast_fdb_top)
+		w->multicast_fdb_top = d->sw.multicast_fdb_top;
 	if (!d->mft.defaults_tried) {
 		w->default_mcast_primary = no_default(d->sw.default_mcast_primary);
 		w->default_mcast_not_primary = no_default(d->sw.default_mcast_not_primary);
@@ -577,7 +648,11 @@ block_done(struct subnet *s, struct device *d, const struct transact_result *res
 		return;
 	mft_decode(masks, res->data);
 	hold(d, at, masks);
-	s->multicast.found |= res->method == MAD_GET && d->mft.blocks[at];
+	if (res->method == MAD_GET && d->mft.blocks[at]) {
+		s->multicast.found = true;
+		if (multicast_in_doubt(s) && d->mft.live)
+			note_found(s, d, at);
+	}
 	if (res->method == MAD_SET && memcmp(res->data, res->sent, SMP_DATA_SIZE))
 		fail(s, d, "it keeps other values");
 }

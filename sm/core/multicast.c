@@ -8,6 +8,9 @@
  * while a storm of joins goes on. So a table is written once for a burst, and a few times in a long
  * storm. Then a worker makes the trees of its groups (forest.c), and mft.c writes what differs.
  *
+ * Who takes over knows some of the groups, or none, until hosts have registered again; what
+ * switches were found to hold stands for the others (found.c).
+ *
  * Where trees have to be proved together all blocks are due when one is; and so they are when a
  * plan was published. What the worker has made is taken over when no round of writing is under way.
  */
@@ -24,6 +27,7 @@
 #define QUIET MSEC(10)		/* joins that follow each other faster are one change, */
 #define COLLECT MSEC(100)	/* of so long at most, */
 #define COLLECT_MAX SEC(1)	/* or of so long in a storm that does not end */
+#define REGISTERED SEC(120)	/* after a takeover hosts have registered again */
 
 /* ---- What is due ---- */
 
@@ -220,6 +224,8 @@ add_blocks(struct subnet *s, struct forest_job *j, bool fits)
 	}
 	mft_held(s, j->plan->fabric, wanted, &j->held);
 	multicast_levels(s, &j->held);
+	if (multicast_in_doubt(s))
+		mft_found(s, j->plan->fabric, wanted, &j->found);
 	mem_free(wanted);
 }
 
@@ -233,6 +239,10 @@ job_new(struct subnet *s)
 	j->plan = plan_ref(s->plan);
 	j->threads = s->env.threads;
 	j->end = sa_groups_end(sa_groups(s->sa));
+	if (s->multicast.found_end > j->end)
+		j->end = s->multicast.found_end;
+	j->keep = s->conf->takeover == TAKEOVER_KEEP &&
+		(!s->multicast.plan || multicast_in_doubt(s));
 	j->whole = !fits || s->multicast.together;
 	j->inside = j->was_inside = s->multicast.inside;
 	j->root = s->multicast.root;
@@ -455,6 +465,32 @@ on_timer(void *subnet)
 	set_timer(s, first_ripe(s));
 }
 
+/* ---- Takeovers ---- */
+
+bool
+multicast_in_doubt(const struct subnet *s)
+{
+	return loop_timer_pending(s->multicast.doubt);
+}
+
+void
+multicast_took_over(struct subnet *s)
+{
+	loop_timer_set(s->multicast.doubt, REGISTERED);
+}
+
+/* Timer: who has not registered again is no member. */
+static void
+on_registered(void *subnet)
+{
+	struct subnet *s = subnet;
+
+	if (!s->multicast.found_end)
+		return;
+	mft_found_over(s);
+	multicast_changed_all(s);
+}
+
 /* ---- What is told ---- */
 
 static uint32_t
@@ -492,6 +528,7 @@ void
 multicast_init(struct subnet *s)
 {
 	s->multicast.timer = loop_timer_new(s->env.loop, on_timer, s);
+	s->multicast.doubt = loop_timer_new(s->env.loop, on_registered, s);
 	s->multicast.blocks = mem_array(MULTICAST_BLOCKS, sizeof(*s->multicast.blocks));
 	mft_init(s);
 }
@@ -524,6 +561,8 @@ multicast_drop(struct subnet *s)
 	s->multicast.together = s->multicast.inside = false;
 	s->multicast.root = 0;
 	loop_timer_cancel(s->multicast.timer);
+	loop_timer_cancel(s->multicast.doubt);
+	mft_found_over(s);
 	mft_drop(s);
 }
 
@@ -535,5 +574,6 @@ multicast_free(struct subnet *s)
 	multicast_drop(s);
 	mem_free(s->multicast.blocks);
 	loop_timer_free(s->multicast.timer);
+	loop_timer_free(s->multicast.doubt);
 	mft_end(s);
 }

@@ -54,6 +54,8 @@ struct multicast {
 	bool unread;			/* some switch may hold what we do not know */
 	bool found;			/* some switch held something before we wrote it */
 	monotime not_before;		/* no ports are added */
+	struct loop_timer *doubt;	/* after a takeover: until all have registered again */
+	unsigned found_end;		/* above the highest multicast LID that was found then */
 	uint32_t removed;		/* tables from which ports went in this round */
 	uint32_t failed;		/* switches that did not take them in this round */
 	bool troubled;			/* some did not in an earlier one, and are not well yet */
@@ -73,6 +75,10 @@ multicast_changed(struct subnet *s, uint16_t mlid);
 /* So have the paths of the fabric, or what switches hold. */
 void
 multicast_changed_all(struct subnet *s);
+/* All is programmed for the first time since we lead, after somebody else: hosts are asked to
+ * register again, and until they have had time to tables say more of members than we know. */
+void
+multicast_took_over(struct subnet *s);
 /* Let go of what is under way. */
 void
 multicast_drop(struct subnet *s);

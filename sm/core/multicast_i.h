@@ -71,6 +71,10 @@ struct forest_job {
 	struct forest_job_block *blocks;	/* by number */
 	uint32_t nblocks;		/* how many */
 	struct mtree_set held;		/* what switches held of them when the job began */
+	struct mtree_set found;		/* and when we took over, while that counts */
+	bool keep;			/* trees that are held are taken as they are if they are
+					 * good: they may be another manager's */
+	bool kept;			/* some were */
 	bool inside;			/* trees are parts of `span` */
 	bool was_inside;		/* those of the round before were */
 	uint64_t root;			/* node GUID of its root, as it was before at first; 0 */
@@ -99,7 +103,17 @@ forest_free(struct forest *f);		/* lets go of a reference; NULL is allowed */
 uint32_t
 forest_tree_size(const struct forest *f, uint16_t mlid);
 
+/* ---- found.c ---- */
+
+/* On the worker: who is a member by what was found at a takeover is one of the job's, too. */
+void
+found_add(struct forest_job *j);
+
 /* ---- multicast.c ---- */
+
+/* Some may not have registered again yet. */
+bool
+multicast_in_doubt(const struct subnet *s);
 
 /* A round has ended, or another stage begins: what the worker made meanwhile is what switches
  * should hold from now on. Not in between: while a round lasts, they hold some of the one and
@@ -126,6 +140,13 @@ mft_wanted(struct subnet *s);
 void
 mft_held(const struct subnet *s, const struct fabric *f, const bool *wanted,
 	 struct mtree_set *set);
+/* The same of what they were found to hold at a takeover. */
+void
+mft_found(const struct subnet *s, const struct fabric *f, const bool *wanted,
+	  struct mtree_set *set);
+/* That does not count any more. */
+void
+mft_found_over(struct subnet *s);
 /* Nothing of it is under way or waits any more. */
 void
 mft_drop(struct subnet *s);

@@ -231,7 +231,8 @@ push_needs_tables(struct subnet *s)
 bool
 push_read_start(struct subnet *s, struct device *d)
 {
-	if (!has_unknown_table(d))
+	d->mft.live = has_unknown_table(d);
+	if (!d->mft.live)
 		return false;
 	mft_forget(s, d);
 	d->lft_next = d->lft_inflight = 0;

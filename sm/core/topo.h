@@ -112,11 +112,14 @@ struct mft_shadow {
 	uint16_t **blocks;	/* 32 masks for each (block, position); NULL: all are 0 */
 	bool *known;		/* by (block, position): it was read or acknowledged */
 	uint32_t len;		/* (block, position) pairs in both */
+	uint16_t **found;	/* as `blocks`: what it held when we took over, while that counts */
+	uint32_t nfound;	/* pairs in it */
 	uint32_t next;		/* the next to compare */
 	monotime retry_at;	/* after failures: not before */
 	unsigned failures;	/* rounds in a row */
 	bool top_next;		/* then MulticastFDBTop */
 	bool failed;		/* in this round */
+	bool live;		/* it forwarded when its tables were last read */
 	bool reset;		/* it was reset: what is not in `blocks` yet is empty */
 	bool unreadable;	/* it refuses to tell */
 	bool defaults_tried;	/* default ports for multicast were set to none once */

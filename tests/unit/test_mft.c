@@ -152,34 +152,53 @@ join_all(struct crowd *w, unsigned n)
 
 /* ---- What others left ---- */
 
-/* Another manager, which knows of none of the groups, takes away what the first one wrote: all of
- * the table where MulticastFDBTop is not there, else what it counts. */
+/* After a takeover hosts have so long to register again. */
+#define REGISTERED SEC(120)
+
+static struct bed_sm *
+another_leads(struct crowd *w)
+{
+	struct bed *b = w->first.sm->bed;
+	struct bed_sm *second = bed_sm(b, bed_node(b, "H0_1_1"), 1);
+
+	bed_stop(w->first.sm);
+	model_count_reset(b->m);
+	bed_start(second);
+	assert_int_equal(bed_run(second, SEC(10)), 1);
+	w->first.sm = second;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		w->c[i].sm = second;
+	bed_wait(b, SEC(2));
+	return second;
+}
+
+/* Another manager, which knows of none of the groups, leaves what the first one wrote until hosts
+ * have had time to register again; then it takes it away: all of the table where MulticastFDBTop is
+ * not there, else what it counts. */
 static void
 foreign(bool top)
 {
 	struct model_options o = { .caps = { .mft_top = top } };
-	struct bed_sm *second;
 	struct sa_member r;
 	struct bed *b;
+	unsigned before;
 	struct crowd w;
 
 	crowd_up_options(&w, &o);
 	b = w.first.sm->bed;
 	join_all(&w, 70);
-	assert_true(entries(b, 0xc000) > 70);
-	bed_stop(w.first.sm);
-	second = bed_sm(b, bed_node(b, "H0_1_1"), 1);
-	bed_start(second);
-	assert_int_equal(bed_run(second, SEC(10)), 1);
-	bed_wait(b, SEC(2));
-	assert_int_equal(entries(b, 0xc000), 0);
-	/* And its own come, while nothing of the others comes back. */
-	w.first.sm = second;
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		w.c[i].sm = second;
+	before = entries(b, 0xc000);
+	assert_true(before > 70);
+	another_leads(&w);
+	bed_wait(b, REGISTERED - SEC(10));
+	assert_int_equal(entries(b, 0xc000), before);
+	assert_int_equal(mft_mads(b, MAD_SET), 0);
+	/* A new group may have the number of an old one, whose members get its packets for now. */
+	for (unsigned i = 0; i < CLIENTS; i++)
 		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r), 0);
-	}
 	bed_wait(b, SEC(1));
+	expect(&w, 3, r.mlid, 0x3f);
+	bed_wait(b, SEC(20));
 	expect(&w, 3, r.mlid, 0x3f);
 	assert_int_equal(entries(b, (uint16_t)(r.mlid + 1)), 0);
 	crowd_free(&w);
@@ -197,6 +216,76 @@ test_foreign_top(void **state)
 {
 	(void)state;
 	foreign(true);
+}
+
+/* Hosts register again in the order in which they did, one by one: no packet of any group is lost
+ * meanwhile, and no table is written at any time. */
+static void
+test_registered_again(void **state)
+{
+	struct model_options o = { .caps = { .mft_top = true } };
+	struct sa_member r[2];
+	struct bed *b;
+	struct crowd w;
+
+	(void)state;
+	crowd_up_options(&w, &o);
+	b = w.first.sm->bed;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r[0]), 0);
+	for (unsigned i = 1; i < CLIENTS; i += 2)
+		assert_int_equal(join(&w.c[i], &broadcast, SA_JOIN_FULL, &r[1]), 0);
+	bed_wait(b, SEC(1));
+	expect(&w, 2, r[0].mlid, 0x3f);
+	expect(&w, 1, r[1].mlid, 0x2a);
+	another_leads(&w);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		expect(&w, 2, r[0].mlid, 0x3f);
+		expect(&w, 1, r[1].mlid, 0x2a);
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r[0]), 0);
+		if (i & 1)
+			assert_int_equal(join(&w.c[i], &broadcast, SA_JOIN_FULL, &r[1]), 0);
+		bed_wait(b, SEC(1));
+	}
+	bed_wait(b, REGISTERED);
+	assert_int_equal(mft_mads(b, MAD_SET), 0);
+	expect(&w, 2, r[0].mlid, 0x3f);
+	expect(&w, 1, r[1].mlid, 0x2a);
+	/* From now on who leaves is no member. */
+	assert_int_equal(leave(&w.c[0], &mine, SA_JOIN_FULL), 0);
+	bed_wait(b, SEC(1));
+	expect(&w, 2, r[0].mlid, 0x3e);
+	crowd_free(&w);
+}
+
+/* A cable of the tree is lost while nobody has registered again: all that were members are. */
+static void
+test_doubt_cable(void **state)
+{
+	struct sa_member r;
+	struct bed *b;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w);
+	b = w.first.sm->bed;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		assert_int_equal(join(&w.c[i], &mine, SA_JOIN_FULL, &r), 0);
+	bed_wait(b, SEC(1));
+	another_leads(&w);
+	for (unsigned port = 1; port <= 2; port++) {
+		uint32_t leaf = bed_node(b, "L1_0");
+
+		/* Its ways up, one after the other. */
+		model_link_set(b->m, leaf, 2 + port, false);
+		bed_wait(b, SEC(2));
+		expect(&w, 2, r.mlid, 0x3f);
+		model_link_set(b->m, leaf, 2 + port, true);
+		bed_wait(b, SEC(2));
+	}
+	bed_wait(b, REGISTERED);
+	assert_int_equal(entries(b, 0xc000), 0);
+	crowd_free(&w);
 }
 
 /* A fabric that starts has empty tables: nothing is read, nothing is cleared. After a restart of
@@ -474,6 +563,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_foreign_top),
+		cmocka_unit_test(test_registered_again),
+		cmocka_unit_test(test_doubt_cable),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_no_loops),

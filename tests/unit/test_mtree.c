@@ -319,6 +319,115 @@ test_follow_odd(void **state)
 	}
 }
 
+static bool
+serves(const struct fabric *f, const struct mtree_set *set, const struct mtree_member *m,
+       uint32_t len)
+{
+	return mtree_serves(f, set->trees, set->len, m, len);
+}
+
+/* One bit of a tree is another: what it leads to then is not what it led to. */
+static void
+spoil(const struct fabric *f, const struct mtree_set *set, const struct mtree_member *m,
+      uint32_t len)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		struct check_tree *t = &set->trees[draw(set->len)];
+		uint64_t bit = UINT64_C(1) << draw(fabric_switch_node(f, t->sw)->nports + 1u);
+
+		t->out[0] ^= bit;
+		assert_false(serves(f, set, m, len));
+		t->out[0] ^= bit;
+	}
+}
+
+/* A tree that somebody made by another order of switches is kept as it is for those members whose
+ * it is, and for no others: not one more, not one less, and no receiver where there was none. */
+static void
+test_keep(void **state)
+{
+	static const char *const recipes[] = { "ft3 4", "ft3 8", "torus 4 4 4 2" };
+
+	(void)state;
+	for (unsigned round = 0; round < 150; round++) {
+		struct fabric *f = help_generate(recipes[round % 3], false, 0);
+		struct mtree *theirs = mtree_new(f, NULL), *ours;
+		uint8_t *ranks = calloc(f->nswitches, 1);
+		struct mtree_set was = { 0 }, now = { 0 };
+		struct mtree_member m[MEMBERS + 1];
+		uint32_t len = draw_members(f, m, 3 + draw(MEMBERS - 3));
+
+		for (uint32_t sw = 0; sw < f->nswitches; sw++)
+			ranks[sw] = (uint8_t)draw(8);
+		ours = mtree_new(f, ranks);
+		if (len > 2)
+			m[len - 1].receives = m[0].receives = true;
+		if (len > 2 && !mtree_add(theirs, MLID, m, len, &was)) {
+			mtree_follow(ours, &was);
+			assert_true(mtree_keep(ours, MLID, m, len, &now));
+			assert_int_equal(now.len, was.len);
+			assert_memory_equal(now.trees, was.trees, was.len * sizeof(*was.trees));
+			assert_false(mtree_keep(ours, MLID + 1, m, len, &now));
+			assert_false(mtree_keep(ours, MLID, m, len - 1, &now));
+			m[0].receives = false;
+			assert_false(mtree_keep(ours, MLID, m, len, &now));
+			m[0].receives = true;
+			assert_int_equal(now.len, was.len);
+			spoil(f, &was, m, len);
+			assert_true(serves(f, &was, m, len));
+		}
+		mtree_set_free(&was);
+		mtree_set_free(&now);
+		mtree_free(theirs);
+		mtree_free(ours);
+		free(ranks);
+		fabric_unref(f);
+	}
+}
+
+/* A ring of switches leads to all members, and is no tree; two trees are none either. */
+static void
+test_keep_no_tree(void **state)
+{
+	struct fabric *f = help_generate("ft3 4", false, 0);
+	struct mtree_set ring = { 0 };
+	struct mtree_member m[MEMBERS];
+	uint32_t n = 0;
+
+	(void)state;
+	/* All ports of all switches. */
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct fabric_node *s = fabric_switch_node(f, sw);
+		struct check_tree t = { .sw = sw };
+
+		t.out[0] = ((UINT64_C(1) << s->nports) - 1) << 1;
+		mtree_set_add(&ring, MLID, &t);
+	}
+	for (uint32_t node = 0; node < f->nnodes && n < MEMBERS; node++)
+		if (f->nodes[node].type == NODE_CA)
+			m[n++] = member_of(f, node);
+	assert_int_equal(n, 16);
+	assert_false(serves(f, &ring, m, n));
+	/* Leaves without their ways up: each leads to its own members. */
+	ring.len = 0;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		struct check_tree t = { .sw = sw };
+
+		for (uint32_t i = 0; i < n; i++)
+			if (m[i].sw == sw)
+				t.out[0] |= UINT64_C(1) << m[i].port;
+		if (t.out[0])
+			mtree_set_add(&ring, MLID, &t);
+	}
+	assert_int_equal(ring.len, 8);
+	assert_false(serves(f, &ring, m, n));
+	ring.len = 1;
+	assert_false(serves(f, &ring, m, n));
+	assert_true(serves(f, &ring, m, 2));
+	mtree_set_free(&ring);
+	fabric_unref(f);
+}
+
 static void
 test_alone(void **state)
 {
@@ -343,6 +452,8 @@ main(void)
 		cmocka_unit_test(test_fat_tree),
 		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_follow_odd),
+		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_keep_no_tree),
 		cmocka_unit_test(test_alone),
 	};
 
