@@ -473,10 +473,19 @@ multicast_in_doubt(const struct subnet *s)
 	return loop_timer_pending(s->multicast.doubt);
 }
 
+/* Whoever was restarted goes on with the time that hosts had left. */
 void
-multicast_took_over(struct subnet *s)
+multicast_leads(struct subnet *s, bool after_another)
 {
-	loop_timer_set(s->multicast.doubt, REGISTERED);
+	int64_t now = loop_wall(s->env.loop), whole = REGISTERED / USEC(1), left;
+
+	if (after_another)
+		office_doubt(s, now + whole);
+	left = s->doubt_wall - now;
+	if (left > 0)
+		loop_timer_set(s->multicast.doubt, (left < whole ? left : whole) * USEC(1));
+	else
+		loop_timer_cancel(s->multicast.doubt);
 }
 
 /* Timer: who has not registered again is no member. */

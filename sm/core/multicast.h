@@ -75,10 +75,10 @@ multicast_changed(struct subnet *s, uint16_t mlid);
 /* So have the paths of the fabric, or what switches hold. */
 void
 multicast_changed_all(struct subnet *s);
-/* All is programmed for the first time since we lead, after somebody else: hosts are asked to
+/* All is programmed for the first time since we lead; after somebody else hosts are asked to
  * register again, and until they have had time to tables say more of members than we know. */
 void
-multicast_took_over(struct subnet *s);
+multicast_leads(struct subnet *s, bool after_another);
 /* Let go of what is under way. */
 void
 multicast_drop(struct subnet *s);

@@ -2,12 +2,14 @@
 /*
  * Who led this subnet last. When we have programmed it, the store is told our port's GUID and LID.
  * After a restart that finds itself there, hosts need not register again: what they were told, they
- * were told by us (IBA 14.4.11). When a peer was seen to lead since, the note is taken back.
+ * were told by us (IBA 14.4.11). When a peer was seen to lead since, the note is taken back. How
+ * long hosts have time to register again after a takeover is in the store, too.
  */
 #include "sm/core/subnet_i.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void
@@ -79,6 +81,24 @@ office_gave(struct subnet *s, const struct compose_given *before)
 }
 
 static void
+doubt_key(const struct subnet *s, char key[64])
+{
+	snprintf(key, 64, "registering %s", s->conf->name);
+}
+
+void
+office_doubt(struct subnet *s, int64_t wall)
+{
+	char key[64], value[32];
+
+	s->doubt_wall = wall;
+	doubt_key(s, key);
+	snprintf(value, sizeof(value), "%" PRId64, wall);
+	store_put(s->env.store, STORE_META, key, value);
+	store_commit(s->env.store, NULL, NULL);
+}
+
+static void
 load_row(void *arg, const char *key, const char *value)
 {
 	struct subnet *s = arg;
@@ -90,6 +110,9 @@ load_row(void *arg, const char *key, const char *value)
 	given_key(s, ours);
 	if (!strcmp(key, ours))
 		given_load(s, value);
+	doubt_key(s, ours);
+	if (!strcmp(key, ours))
+		s->doubt_wall = strtoll(value, NULL, 10);
 }
 
 void

@@ -84,6 +84,8 @@ struct subnet {
 	uint64_t generation;		/* of the newest snapshot */
 	bool issm;			/* the port announces a subnet manager */
 	char office[64];		/* "GUID LID" of our port when we led last, "" */
+	int64_t doubt_wall;		/* until then hosts have time to register again with us,
+					 * as the store has it; 0 */
 	struct compose_given given;	/* SLs that hosts were told of; in the store */
 	struct arbitrated arbitrated;	/* of VL arbitration */
 	bool lanes_looked;		/* SL to VL maps were read back for the routing to come */
@@ -238,6 +240,9 @@ bool
 office_is_ours(const struct subnet *s);
 void
 office_remember(struct subnet *s);
+/* Until then not all hosts may have registered again; a restart does not change that. */
+void
+office_doubt(struct subnet *s, int64_t wall);
 /* A plan was published, made with what hosts had been told of service levels before: what they are
  * told from now on is remembered. */
 void

@@ -291,8 +291,8 @@ subnet_push_done(struct subnet *s)
 	s->st.program_ms = (double)(loop_now(s->env.loop) - s->push.started) / 1e6;
 	if (s->first_master_sweep)
 		health_begin(s);
-	if (s->first_master_sweep && !office_is_ours(s))
-		multicast_took_over(s);
+	if (s->first_master_sweep)
+		multicast_leads(s, !office_is_ours(s));
 	s->first_master_sweep = false;
 	office_remember(s);
 	push_verdict(s);

@@ -66,6 +66,12 @@ class Counter:
         return sum(n for (method, a), n in self.table().items()
                    if method == SET and ATTRIBUTES.get(a) == attribute)
 
+    def written(self):
+        """{attribute: Sets}, but for SMInfo."""
+        need(self.total(), "no MAD at all was counted: is madcount.so built?")
+        return {ATTRIBUTES.get(a, hex(a)): n for (method, a), n in self.table().items()
+                if method == SET and ATTRIBUTES.get(a) != "SMInfo"}
+
     def lines(self):
         word = {GET: "Get", SET: "Set"}
         return ["%8d %s(%s)" % (n, word.get(m, m), ATTRIBUTES.get(a, hex(a)))

@@ -288,6 +288,34 @@ test_doubt_cable(void **state)
 	crowd_free(&w);
 }
 
+/* Who took over is restarted before hosts have registered again: they have the rest of their time.
+ */
+static void
+test_doubt_restart(void **state)
+{
+	struct bed_sm *second;
+	struct bed *b;
+	unsigned before;
+	struct crowd w;
+
+	(void)state;
+	crowd_up(&w);
+	b = w.first.sm->bed;
+	join_all(&w, 10);
+	before = entries(b, 0xc000);
+	second = another_leads(&w);
+	bed_wait(b, REGISTERED / 2);
+	bed_stop(second);
+	bed_start(second);
+	assert_int_equal(bed_run(second, SEC(10)), 1);
+	bed_wait(b, REGISTERED / 2 - SEC(10));
+	assert_int_equal(entries(b, 0xc000), before);
+	assert_int_equal(mft_mads(b, MAD_SET), 0);
+	bed_wait(b, SEC(20));
+	assert_int_equal(entries(b, 0xc000), 0);
+	crowd_free(&w);
+}
+
 /* A fabric that starts has empty tables: nothing is read, nothing is cleared. After a restart of
  * the daemon tables are read, and not written again, for they are right. */
 static void
@@ -565,6 +593,7 @@ main(void)
 		cmocka_unit_test(test_foreign_top),
 		cmocka_unit_test(test_registered_again),
 		cmocka_unit_test(test_doubt_cable),
+		cmocka_unit_test(test_doubt_restart),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_no_loops),
