@@ -69,6 +69,7 @@ $(list): FORCE
 	'lint.looks 60 1 python3 tests/lint/looks.py' \
 	'lint.reported 60 1 python3 tests/lint/reported.py' \
 	'lint.manual 60 1 tests/lint/manual.sh' \
+	'lint.units 60 1 tests/lint/units.sh' \
 	'lint.clang 600 2 $(MAKE) --no-print-directory -k -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
 	$(foreach t,$(unit_tests),'unit.$(t) $(call limit,$(t)) 1 $(BUILD)/$(t)') \
 	$(foreach t,$(unit_tests),'asan.$(t) $(call limit,$(t)) 1 $(BUILD)/asan/$(t)') \

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "sm/base/map.h"
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 
@@ -29,7 +30,6 @@
 #define LEAD_MAX 64		/* bytes before it */
 #define FIELDS_MAX 24		/* for the journal, of one line */
 #define FIELDS_ROOM 2048	/* bytes of them */
-#define LIMIT_LINES 10u
 #define LIMIT_WINDOW SEC(10)
 
 struct sink {
@@ -249,18 +249,15 @@ send_fields(enum log_level level, char *text, size_t len, const struct log_field
 	return send_journal(iov, n) >= 0;
 }
 
+/* `cut`: there was more of the text. */
 static void
-write_line(enum log_level level, uint64_t held_back, const struct log_field *fields,
-	   const char *fmt, va_list args)
+write_text(enum log_level level, uint64_t held_back, const struct log_field *fields,
+	   const char *text, bool cut)
 {
-	char text[TEXT_MAX + 1], lead[LEAD_MAX], line[LEAD_MAX + TEXT_MAX + 64];
+	char lead[LEAD_MAX], line[LEAD_MAX + TEXT_MAX + 64];
 	char *shown = line + LEAD_MAX;
-	int want = vsnprintf(text, sizeof(text), fmt, args);
-	size_t len, before;
+	size_t len = show_text(shown, text, cut), before;
 
-	if (want < 0)
-		return;
-	len = show_text(shown, text, (size_t)want >= sizeof(text));
 	if (held_back)
 		len += (size_t)snprintf(shown + len, 60, " (%llu more held back)",
 					(unsigned long long)held_back);
@@ -288,30 +285,51 @@ log_set_journal(int (*send)(const struct iovec *iov, int n))
 void
 log_write(enum log_level level, const char *fmt, ...)
 {
+	char text[TEXT_MAX + 1];
 	va_list args;
+	int want;
 
 	if (!log_enabled(level))
 		return;
 	va_start(args, fmt);
-	write_line(level, 0, NULL, fmt, args);
+	want = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	if (want >= 0)
+		write_text(level, 0, NULL, text, (size_t)want >= sizeof(text));
 }
 
-/* May a line pass? Takes over the count of those that did not. */
+/* Is there room for a line at all? What there is no room for need not be put into words. */
 static bool
-limit_pass(struct log_limit *limit, uint64_t *held_back)
+limit_open(struct log_limit *limit)
 {
 	monotime now = clock_monotonic();
-	bool pass;
+	bool room;
 
 	pthread_mutex_lock(&lock);
 	if (now - limit->window >= LIMIT_WINDOW) {
 		limit->window = now;
 		limit->in_window = 0;
 	}
-	pass = limit->in_window < LIMIT_LINES;
+	room = limit->in_window < LOG_LIMIT_LINES;
+	limit->suppressed += !room;
+	pthread_mutex_unlock(&lock);
+	return room;
+}
+
+/* May this text pass? Two of one hash are taken for the same. Takes over the count of those that
+ * did not. */
+static bool
+limit_pass(struct log_limit *limit, const char *text, uint64_t *held_back)
+{
+	uint64_t hash = map_text(text, strlen(text));
+	bool pass;
+
+	pthread_mutex_lock(&lock);
+	pass = limit->in_window < LOG_LIMIT_LINES;
+	for (unsigned i = 0; i < limit->in_window; i++)
+		pass = pass && limit->said[i] != hash;
 	if (pass) {
-		limit->in_window++;
+		limit->said[limit->in_window++] = hash;
 		*held_back = limit->suppressed;
 		limit->suppressed = 0;
 	} else {
@@ -321,16 +339,28 @@ limit_pass(struct log_limit *limit, uint64_t *held_back)
 	return pass;
 }
 
+static void
+write_limited(struct log_limit *limit, enum log_level level, const struct log_field *fields,
+	      const char *fmt, va_list args)
+{
+	char text[TEXT_MAX + 1];
+	uint64_t held_back;
+	int want;
+
+	if (!log_enabled(level) || !limit_open(limit))
+		return;
+	want = vsnprintf(text, sizeof(text), fmt, args);
+	if (want >= 0 && limit_pass(limit, text, &held_back))
+		write_text(level, held_back, fields, text, (size_t)want >= sizeof(text));
+}
+
 void
 log_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
 {
-	uint64_t held_back;
 	va_list args;
 
-	if (!log_enabled(level) || !limit_pass(limit, &held_back))
-		return;
 	va_start(args, fmt);
-	write_line(level, held_back, NULL, fmt, args);
+	write_limited(limit, level, NULL, fmt, args);
 	va_end(args);
 }
 
@@ -338,12 +368,9 @@ void
 log_fields(struct log_limit *limit, enum log_level level, const struct log_field *fields,
 	   const char *fmt, ...)
 {
-	uint64_t held_back;
 	va_list args;
 
-	if (!log_enabled(level) || !limit_pass(limit, &held_back))
-		return;
 	va_start(args, fmt);
-	write_line(level, held_back, fields, fmt, args);
+	write_limited(limit, level, fields, fmt, args);
 	va_end(args);
 }

@@ -23,9 +23,11 @@ enum log_level {
 
 /* A budget of lines for one kind of message; zero-initialise. Suppressed lines are counted and
  * the count is told with the next line that passes. */
+#define LOG_LIMIT_LINES 10
 struct log_limit {
 	monotime window;	/* start of the present window */
 	unsigned in_window;	/* lines passed in it */
+	uint64_t said[LOG_LIMIT_LINES];	/* hashes of their texts */
 	uint64_t suppressed;	/* lines held back since the last one that passed */
 };
 
@@ -46,7 +48,7 @@ log_enabled(enum log_level level);
 
 void
 log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* At most 10 lines in 10 s by one limit. */
+/* At most 10 lines in 10 s by one limit, and of those that say the same one. */
 void
 log_limited(struct log_limit *limit, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

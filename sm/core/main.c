@@ -3,7 +3,8 @@
  * weftd: the only file that knows every part. It loads the configuration, opens the state, makes a
  * subnet for each entry and the control socket, and lends them to each other.
  *
- * Exit status: 0 done, 1 refused (one line on standard error), 2 wrong usage or configuration.
+ * Exit status: 0 done, 1 refused (one line on standard error), 2 wrong usage or configuration, 3
+ * with --once if there is no such InfiniBand port.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -31,6 +32,7 @@
 
 #define END_PATIENCE MSEC(500)	/* for outstanding answers, when ending */
 #define END_TURN MSEC(5)
+#define EXIT_NO_PORT 3
 
 struct weftd {
 	const char *file;		/* configuration, NULL: built-in defaults */
@@ -60,7 +62,8 @@ struct weftd {
 	struct loop_timer *end_timer;	/* end_turn() */
 	struct loop_timer *watchdog;	/* word to the service manager that the loop turns */
 	bool judged;			/* --once: the outcome is known */
-	bool ready_told;
+	bool *settled;			/* by subnet: was up, or known not to be; for ready_told */
+	bool ready_told;		/* to the service manager */
 };
 
 static void
@@ -72,7 +75,8 @@ usage(FILE *out)
 	      "\n"
 	      "  -c, --config FILE  configuration, default /etc/weft/weft.yaml if it exists;\n"
 	      "                     else one subnet on the first InfiniBand port\n"
-	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (and why)\n"
+	      "      --once         bring the subnet up, verify it, exit: 0 up, 1 not (and why),\n"
+	      "                     3 this machine has no such InfiniBand port\n"
 	      "      --check-config read the configuration, print it in full, exit: 0 good, 2 not\n"
 	      "      --socket PATH  control socket, in place of control.socket\n"
 	      "      --sim FABRIC   manage a simulated fabric in this process, not a real one:\n"
@@ -134,7 +138,8 @@ judge(void *arg)
 	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
 		if (subnet_outcome(w->subnets[i], &why) > 0)
 			continue;
-		w->exit_status = 1;
+		if (w->exit_status != 1)
+			w->exit_status = why.code == ERR_NOT_FOUND ? EXIT_NO_PORT : 1;
 		fprintf(stderr, "weftd: subnet %s is not up: %s\n", w->conf->subnets[i].name,
 			why.text);
 	}
@@ -160,17 +165,34 @@ yield(void *arg)
 	}
 }
 
+/* Ready is who has been up, or is known not to be, with every subnet: what waits for the daemon
+ * need not wait for a cable. */
+static bool
+becomes_ready(struct weftd *w, const struct subnet *s)
+{
+	bool all = true;
+	struct error why;
+
+	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+		if (w->subnets[i] == s && subnet_outcome(s, &why))
+			w->settled[i] = true;
+		all &= w->settled[i];
+	}
+	return all && !w->ready_told;
+}
+
 static void
 notify(struct weftd *w, struct subnet *s)
 {
 	struct subnet_status *st = mem_zalloc(sizeof(*st));
+	bool ready = becomes_ready(w, s);
 
 	subnet_status(s, st);
 	daemon_notify("%sSTATUS=subnet %s: %s, %s, %u hosts, %u switches%s%s",
-		      w->ready_told ? "" : "READY=1\n", st->name, st->role, st->state, st->hosts,
+		      ready ? "READY=1\n" : "", st->name, st->role, st->state, st->hosts,
 		      st->switches, st->nwarnings ? "; " : "",
 		      st->nwarnings ? st->warnings[0] : "");
-	w->ready_told = true;
+	w->ready_told |= ready;
 	mem_free(st);
 }
 
@@ -456,6 +478,7 @@ open_subnets(struct weftd *w, struct error *e)
 	};
 
 	w->subnets = mem_array(w->conf->nsubnets, sizeof(struct subnet *));
+	w->settled = mem_array(w->conf->nsubnets, sizeof(bool));
 	w->ctl_subnets = mem_array(w->conf->nsubnets, sizeof(*w->ctl_subnets));
 	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
 		w->subnets[i] = subnet_new(&env, &w->conf->subnets[i],
@@ -559,6 +582,7 @@ stop(struct weftd *w)
 	for (unsigned i = 0; w->subnets && i < w->conf->nsubnets; i++)
 		subnet_free(w->subnets[i]);
 	mem_free(w->subnets);
+	mem_free(w->settled);
 	mem_free(w->ctl_subnets);
 	simulate_free(w->sim);
 	store_close(w->store);

@@ -583,7 +583,7 @@ subnet_outcome(const struct subnet *s, struct error *why)
 		return 0;
 	if (s->up && !s->push_incomplete)
 		return 1;
-	error_set(why, ERR_REFUSED, "%s", s->why_not);
+	error_set(why, s->port && s->port->absent ? ERR_NOT_FOUND : ERR_REFUSED, "%s", s->why_not);
 	if (s->stage == SUBNET_WAITING)
 		return s->port_tried ? -1 : 0;
 	if (s->push_incomplete && s->failures < OUTCOME_TRIES)

@@ -99,6 +99,7 @@ struct port {
 	const struct port_ops *ops;
 	struct port_identity id;	/* filled before state(up = true) */
 	bool up;			/* may send */
+	bool absent;			/* not up, for there is no such InfiniBand port */
 };
 
 static inline const uint8_t *

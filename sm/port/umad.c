@@ -403,8 +403,16 @@ on_unsent(void *transport)
 static int
 open_device(struct umad_transport *u, const struct umad_candidate *c, char *why, size_t size)
 {
+	char path[256];
 	int failed;
 
+	/* Found by the umad devices there are. umad_open_port() asks the driver itself, once for
+	 * the life of the process: one that is loaded later would never be seen. */
+	if (umad_get_issm_path(c->name, (int)c->number, path, sizeof(path))) {
+		snprintf(why, size, "port %s:%u has no umad device: is the ib_umad driver loaded?",
+			 c->name, c->number);
+		return ERR_IO;
+	}
 	u->fd = umad_open_port(c->name, (int)c->number);
 	if (u->fd < 0) {
 		snprintf(why, size, "cannot open the umad device of %s:%u: %s", c->name, c->number,
@@ -479,6 +487,7 @@ try_open(struct umad_transport *u)
 		up = open_device(u, &c[chosen], why, sizeof(why)) == 0;
 	}
 	mem_free(c);
+	u->port.absent = chosen == UMAD_ABSENT;
 	if (up)
 		tell_up(u, why);
 	else

@@ -138,7 +138,7 @@ explain_choice(const struct umad_selector *s, const struct umad_candidate *c, co
 		 given ? s->text : "", given ? "\"" : "", *others ? "; passed over: " : "", others);
 }
 
-static void
+static int
 explain_none(const struct umad_selector *s, const struct umad_candidate *c, unsigned len,
 	     const char *others, char *why, size_t size)
 {
@@ -163,6 +163,7 @@ explain_none(const struct umad_selector *s, const struct umad_candidate *c, unsi
 			 phys_state_name(c[last].phys_state));
 	else
 		snprintf(why, size, "no InfiniBand port is up: %s", others);
+	return ethernet == meant ? UMAD_ABSENT : UMAD_DOWN;
 }
 
 int
@@ -170,7 +171,7 @@ umad_select(const struct umad_selector *s, const struct umad_candidate *c, unsig
 	    char *why, size_t size)
 {
 	struct buf others = { 0 };
-	int chosen = -1;
+	int chosen = UMAD_DOWN;
 
 	for (unsigned i = 0; i < len && chosen < 0; i++)
 		if (is_meant(s, &c[i]) && !c[i].ethernet && c[i].state > STATE_DOWN)
@@ -179,7 +180,7 @@ umad_select(const struct umad_selector *s, const struct umad_candidate *c, unsig
 	if (chosen >= 0)
 		explain_choice(s, &c[chosen], others.data ? others.data : "", why, size);
 	else
-		explain_none(s, c, len, others.data ? others.data : "", why, size);
+		chosen = explain_none(s, c, len, others.data ? others.data : "", why, size);
 	buf_free(&others);
 	return chosen;
 }

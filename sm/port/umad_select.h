@@ -34,7 +34,12 @@ umad_selector_parse(struct umad_selector *s, const char *text, struct error *e);
 /* All ports of all devices, in the order of their names; how many. */
 unsigned
 umad_candidates(struct umad_candidate *c, unsigned max);
-/* The index of the port to use, or -1; `why` gets one sentence for people either way. */
+/* The index of the port to use, or whether all that are meant are down or none is there; `why` gets
+ * one sentence for people either way. */
+enum {
+	UMAD_DOWN = -1,
+	UMAD_ABSENT = -2,
+};
 int
 umad_select(const struct umad_selector *s, const struct umad_candidate *c, unsigned len,
 	    char *why, size_t size);

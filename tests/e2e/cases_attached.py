@@ -125,6 +125,26 @@ def test_attached_devices():
         need("smi1" in out and "mlx5_0" in out, "no pairs of devices: " + out)
 
 
+VERSIONS = ("libibumad3", "libibmad5", "libibnetdisc5", "infiniband-diags", "ibsim-utils", "opensm")
+PAIRS = "rdma-core 56 looks for pairs of SMI and GSI devices (linux-rdma/ibsim issue 40): "
+
+
+def test_attached_versions():
+    """A10: what the packaged tools and libraries are, and that they find the fabric, on hosts of
+    either kind: where a newer rdma-core looks for devices otherwise this is what fails first."""
+    with served("ft3-4") as lab:
+        out, _ = lab.run(["dpkg-query", "-W"] + list(VERSIONS), status=None)
+        print(out, end="")
+        need(re.search(r"^libibumad3\S*\s+\S", out, re.M), "no version of libibumad")
+        t = Tools(lab)
+        for words in ("", "env WEFTSIM_LAYOUT=pairs "):
+            device = " -C smi1" if words else ""
+            found = t(words + "ibnetdiscover" + device, status=None)
+            need(count(found, "^Ca") == 16 and count(found, "^Switch") == 20,
+                 PAIRS + "ibnetdiscover sees %d hosts and %d switches" %
+                 (count(found, "^Ca"), count(found, "^Switch")))
+
+
 def test_attached_long_messages():
     """The daemon's transport on two hosts: a question of 16 segments, answers of one byte up to 22
     MB, and one that does not come."""

@@ -8,8 +8,33 @@ import fabrics
 import madcount
 import proof
 from cases_change import PROVED, proved, running
+from cases_start import ends
 from lab import Lab, need, wait_for
 from manager import MADCOUNT, OpenSM, Weftd
+
+
+def test_refuses_master():
+    """A8: with `refuse_if_master` a manager that finds another in charge ends, and says who that
+    is; without it one of equal priority stands by, whoever has the lower GUID, and says so."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        with Lab(fabrics.fabric("ft3-4", tmp)) as lab:
+            hosts = lab.net.hosts()
+            first = Weftd(lab, seat=hosts[4])
+            first.start()
+            first.wait_up()
+            port = lab.tool("ibstat", host=hosts[4])
+            who = "%s.*GUID %s, LID %s, priority 0" % (
+                hosts[4], re.search(r"Port GUID: (\S+)", port).group(1),
+                re.search(r"Base lid: (\d+)", port).group(1))
+            for seat in (hosts[0], hosts[9]):
+                m = Weftd(lab, seat=seat, tag=seat, extra="    refuse_if_master: yes\n")
+                ends(m.start(), 1, who + ".*; ending, as `refuse_if_master` says")
+                m = Weftd(lab, seat=seat, tag=seat)
+                m.start()
+                m.process.wait_text("notice lab role: this subnet manager is standby: .*" + who)
+                m.stop()
+            need(first.status()["up"], "the first manager suffered")
+            first.stop()
 
 
 def test_standby():

@@ -2,6 +2,7 @@
 """Starting under bad conditions, and the client's exit statuses: one plain sentence each."""
 import os
 import re
+import signal
 import sqlite3
 import tempfile
 
@@ -70,7 +71,7 @@ def test_no_port():
 
 def test_once_no_port():
     with quiet_lab() as lab:
-        ends(Weftd(lab).start("--once", seat=None), 1, r"no InfiniBand (port|device)", 90)
+        ends(Weftd(lab).start("--once", seat=None), 3, r"no InfiniBand (port|device)", 90)
 
 
 def test_second_daemon():
@@ -154,6 +155,37 @@ def test_wrong_config():
         ends(m.start("--check-config"), 0, r"")
         os.remove(m.config)
         ends(m.start(), 2, r"weft\.yaml")
+
+
+def test_log_rotated():
+    """C7: a signal to one of two daemons lets that one open its log anew, and the other keeps its
+    own."""
+    def logs(p):
+        folder = "/proc/%d/fd" % p.pid
+        return [os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)
+                if os.path.exists(os.path.join(folder, fd)) and
+                ".log" in os.readlink(os.path.join(folder, fd)) and int(fd) > 2]
+    with Lab(fabrics.fabric("net.1", ""), sim="none") as lab:
+        both = []
+        for tag in ("1", "2"):
+            m = Weftd(lab, seat=lab.seat(), tag=tag)
+            log = os.path.join(lab.dir, "weftd%s.log" % tag)
+            with open(m.config, encoding="utf-8") as f:
+                text = f.read()
+            m.write_text(text.replace("to: stderr", "to: " + log))
+            m.start("--sim", "ft3:4", seat=None)
+            m.wait_up()
+            both.append((m, log))
+        for _, log in both:
+            os.rename(log, log + ".1")
+        (one, log), (other, kept) = both
+        one.process.send(signal.SIGUSR1)
+        wait_for("a new log", lambda: os.path.exists(log))
+        need(logs(one.process) == [log], "it writes to %s" % logs(one.process))
+        need(logs(other.process) == [kept + ".1"] and not os.path.exists(kept),
+             "the other one was told, too: %s" % logs(other.process))
+        for m, _ in both:
+            m.stop()
 
 
 def test_usage():

@@ -22,6 +22,7 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
                                    freed in turn, DEPTH under way at once: are they in order? With a
                                    DEPTH of 1 each is told ("done I"), counted from 0
        umad_client.py traps         send trap 128 of the own LID without end, each as a new one
+       umad_client.py manager       take what a subnet manager takes of a port, and do nothing
        umad_client.py watch FILE TEXT   until the file of sysfs has that text
 It says "ready" when it is where it stays.
 """
@@ -261,6 +262,13 @@ def rubbish(seed):
         agent.send(bytes(mad), rnd.randrange(0x10000), rnd.randrange(3), rnd.randrange(50), 1)
 
 
+def manager():
+    agents = [Agent(c, 1, [GET, SET, TRAP]) for c in (CLASS_SMP, CLASS_DIRECTED)]
+    ready()
+    stay()
+    return agents
+
+
 def watch(name, text):
     ready()
     while sysfs(name) != text:
@@ -272,4 +280,4 @@ if __name__ == "__main__":
     {"join": join, "members": members, "subscribe": subscribe, "flood": flood, "deaf": deaf,
      "untaken": untaken, "rubbish": rubbish, "traps": traps,
      "group": group, "guids": guids, "pipeline": pipeline,
-     "watch": watch}[sys.argv[1]](*sys.argv[2:])
+     "manager": manager, "watch": watch}[sys.argv[1]](*sys.argv[2:])

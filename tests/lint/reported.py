@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults that users of subnet managers reported, and the tests that they are none of ours.
 
-Of multicast, the subnet administrator, partitions and the configuration; each row is a fault, in a
-word, and the functions that test it. The check is that each of these is there still. What no test
-has is said, too.
+Of the machine that it starts on, discovery, multicast, the subnet administrator, partitions, the
+configuration and the log; each row is a fault, in a word, and the functions that test it. The check
+is that each of these is there still. What no test has is said, too.
 """
 import os
 import re
@@ -13,6 +13,51 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 UNIT, E2E, FUZZ = ("tests/%s/" % x for x in ("unit", "e2e", "fuzz"))
 REPORTED = {
+    "A1 Ethernet devices before the InfiniBand one": [
+        (E2E + "cases_ports.py", "test_ports_ethernet"),
+        (UNIT + "test_umad_select.c", "test_selection")],
+    "A2 a device that refuses agents for a while": [
+        (E2E + "cases_ports.py", "test_ports_taken"),
+        (UNIT + "test_umad.c", "test_agents_refused_long")],
+    "A3 no port but Ethernet": [(E2E + "cases_ports.py", "test_ports_only_ethernet")],
+    "A4 devices or the driver that come after the start": [
+        (E2E + "cases_ports.py", "test_ports_late"), (UNIT + "test_umad.c", "test_late_device")],
+    "A5 a port that is down": [
+        (E2E + "cases_start.py", "test_isolated_host"),
+        (E2E + "cases_ports.py", "test_ports_notified")],
+    "A8 started beside another subnet manager": [
+        (UNIT + "test_core_peers.c", "a_master_is_not_replaced"),
+        (E2E + "cases_neighbour.py", "test_refuses_master"),
+        (UNIT + "test_core_ha.c", "accept_handover")],
+    "A10 tools that look for pairs of devices": [
+        (E2E + "cases_attached.py", "test_attached_versions"),
+        (E2E + "cases_attached.py", "test_attached_devices")],
+    "B1 extended speeds only for who asks for them": [
+        (UNIT + "test_core_reported.c", "extended_speeds"),
+        (UNIT + "test_core_push.c", "extended_bit_on_sets")],
+    "B3 a cable moved between the ports of a host": [
+        (UNIT + "test_core_claims.c", "test_other_port"),
+        (UNIT + "test_core_reported.c", "moved_cable")],
+    "B4 a slow switch flooded": [(UNIT + "test_core_discovery.c", "test_slow_switch")],
+    "B6 the first switch deaf in mid-sweep": [
+        (UNIT + "test_core_discovery.c", "test_first_switch")],
+    "B7 notices of ports that nobody knows": [
+        (UNIT + "test_core_claims.c", "test_notices"),
+        (UNIT + "test_core_claims.c", "test_early_notices")],
+    "B8 devices that never answer": [(UNIT + "test_core_discovery.c", "test_many_silent")],
+    "B9 a new leaf and traps in one sweep": [
+        (UNIT + "test_core_change.c", "new_leaf_and_traps_in_the_sweep")],
+    "B10 stuck for a lost MAD": [
+        (UNIT + "test_core_discovery.c", "test_many_sweeps"),
+        (UNIT + "test_core_history.c", "test_overdue")],
+    "B13 a tenth of all nodes loses MADs": [(UNIT + "test_core_discovery.c", "test_lossy_nodes")],
+    "B14 one GUID twice": [
+        (UNIT + "test_core_claims.c", "test_double_hosts"),
+        (UNIT + "test_core_claims.c", "test_double_port"),
+        (UNIT + "test_core_claims.c", "test_double_switches"),
+        (UNIT + "test_core_claims.c", "test_double_first_switch")],
+    "B16 SMPs by LID do not get through": [
+        (UNIT + "test_core_reported.c", "directed_routes_alone")],
     "M1 members with several join states leak their group": [(UNIT + "test_sa_group.c", "test_m1")],
     "M3 MTU and rate only as codes that nobody wrote down": [
         (UNIT + "test_conf_policy.c", "test_rates"), (UNIT + "test_conf_values.c", "test_ranges"),
@@ -55,6 +100,9 @@ REPORTED = {
     "C2 a word that enforcement does not know": [
         (UNIT + "test_conf_values.c", "test_wrong_values"), (E2E + "cases_isolation.py", "BROKEN"),
         (FUZZ + "fuzz_conf.c", "LLVMFuzzerTestOneInput")],
+    "C5 floods of one line": [(UNIT + "test_base_log.c", "test_equal_lines")],
+    "C6 events before what they tell of": [(UNIT + "test_core_reported.c", "told_when_done")],
+    "C7 logs rotated under several daemons": [(E2E + "cases_start.py", "test_log_rotated")],
     "R13 no path while tables are written": [(E2E + "cases_load.py", "test_load_reroute")],
 }
 WITHOUT = {

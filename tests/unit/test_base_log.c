@@ -176,6 +176,34 @@ test_limit(void **state)
 	assert_true(matches(text, "warning trap 25 \\(15 more held back\\)\n[^\n]*trap 26\n$"));
 }
 
+/* C5: a hundred thousand errors that say the same are a line each ten seconds, with their number,
+ * and what else there is to say by the same limit is said. */
+static void
+test_equal_lines(void **state)
+{
+	struct log_limit limit = { 0 };
+
+	(void)state;
+	fresh_log(LOG_L_NOTICE);
+	for (int i = 0; i < 100000; i++) {
+		log_limited(&limit, LOG_L_ERROR, "port %d does not answer", 7);
+		if (i == 50000)
+			log_limited(&limit, LOG_L_ERROR, "port %d does not answer", 8);
+	}
+	assert_int_equal(lines(), 2);
+	assert_true(matches(text, "error port 7 does not answer\n[^\n]*port 8 does not answer "
+			    "\\(50000 more held back\\)\n$"));
+	for (int i = 0; i < 3; i++) {
+		limit.window -= SEC(10);	/* as if ten seconds had passed */
+		for (int n = 0; n < 100; n++)
+			log_limited(&limit, LOG_L_ERROR, "port 7 does not answer");
+	}
+	assert_int_equal(lines(), 5);
+	assert_true(matches(text, "port 7 does not answer \\(49999 more held back\\)\n"
+			    "[^\n]*port 7 does not answer \\(99 more held back\\)\n"
+			    "[^\n]*port 7 does not answer \\(99 more held back\\)\n$"));
+}
+
 static void
 test_reopen(void **state)
 {
@@ -357,6 +385,7 @@ main(void)
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_equal_lines),
 		cmocka_unit_test(test_reopen),
 		cmocka_unit_test(test_bad_file),
 		cmocka_unit_test(test_journal),

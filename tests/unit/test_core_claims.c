@@ -187,7 +187,7 @@ test_wrong_port(void **state)
 }
 
 /*
- * Two of one GUID. The nearer one is found first and stays; both places are told by path.
+ * B14: two of one GUID. The nearer one is found first and stays; both places are told by path.
  */
 static void
 double_guid(const char *fabric, uint32_t first, uint32_t second, bool same_system, bool same_port)
@@ -217,7 +217,9 @@ double_guid(const char *fabric, uint32_t first, uint32_t second, bool same_syste
 	ev = bed_event(sm, EVENT_DUPLICATE, "two devices claim GUID");
 	if (!ev)
 		fail_msg("%s: nobody is told", what);
-	assert_non_null(strstr(ev->text, "path 0"));
+	/* Ours is at path 0, and so every other path begins. */
+	assert_non_null(strstr(ev->text, "the one at path 0"));
+	assert_non_null(strstr(strstr(ev->text, " is kept, "), "the one at path 0,"));
 	bed_stop(sm);
 	bed_forget(sm);
 	memset(b->bad, 0, b->net->nnodes);
@@ -403,7 +405,7 @@ test_swapped_cables(void **state)
 	}
 }
 
-/* A host with two ports: its cable moves from one to the other faster than a sweep. */
+/* B3: a host with two ports: its cable moves from one to the other faster than a sweep. */
 static void
 test_other_port(void **state)
 {
@@ -438,7 +440,7 @@ test_other_port(void **state)
 }
 
 /*
- * Notices.
+ * B7: notices, also of devices that are not known, and by numbers of ports that they do not have.
  */
 static void
 test_notices(void **state)
@@ -487,6 +489,44 @@ test_notices(void **state)
 	bed_free(b);
 }
 
+/* The same while nothing is known yet: the daemon starts again on a fabric that is programmed. */
+static void
+test_early_notices(void **state)
+{
+	static const uint16_t traps[] = { 128, 129, 130, 131, 144, 256 };
+	struct bed_sm *sm = bed_up("ft3 4", 1);
+	struct bed *b = sm->bed;
+	uint16_t lids[36] = { 0 };
+	struct model_client *c;
+	unsigned sent = 0, repressed = 0;
+	struct model_client_events ev = { .receive = bed_count_repress, .arg = &repressed };
+
+	(void)state;
+	assert_int_equal(bed_run(sm, SEC(5)), 1);
+	for (uint32_t n = 0; n < b->net->nnodes; n++)
+		lids[n] = model_portinfo(b->m, n, b->net->nodes[n].type != IBNET_SWITCH)->lid;
+	c = model_attach(b->m, 5, 1, &ev);
+	bed_stop(sm);
+	bed_start(sm);
+	do {
+		struct notice n = {
+			.generic = true, .type = 1, .trap = traps[sent % 6],
+			.issuer_lid = lids[sent % 36],
+		};
+
+		n.details[0] = n.details[2] = (uint8_t)(n.issuer_lid >> 8);
+		n.details[1] = n.details[3] = (uint8_t)n.issuer_lid;
+		n.details[4] = (uint8_t)(sent % 6);	/* 0 is a switch's own, 5 is none */
+		bed_notice(sm, c, ++sent, &n);
+		bed_wait(b, USEC(30));
+	} while (!subnet_is_up(sm->s) && sent < 10000);
+	assert_in_range(sent, 20, 9999);
+	assert_true(bed_quiet(sm, SEC(5)));
+	assert_true(repressed > 0);
+	bed_check(sm);
+	bed_free(b);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -501,6 +541,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_swapped_cables),
 		cmocka_unit_test(test_other_port),
 		cmocka_unit_test(test_notices),
+		cmocka_unit_test(test_early_notices),
 	};
 
 	/* One test by name, for those who look for a fault. */

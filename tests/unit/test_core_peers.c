@@ -44,7 +44,8 @@ master_stays(const char *mine, const char *its, unsigned priority, unsigned its_
 	struct bed_sm *sm = sm_at(b, mine);
 	struct script_sm other = { 0 };
 	struct subnet_status st;
-	char guid[GUID_TEXT_SIZE];
+	const struct event *ev;
+	char guid[GUID_TEXT_SIZE], lid[16];
 
 	script_attach(&other, b->m, bed_node(b, its), 1, its_priority, SM_MASTER);
 	guid_text(guid, other.info.guid);
@@ -57,7 +58,11 @@ master_stays(const char *mine, const char *its, unsigned priority, unsigned its_
 	assert_string_equal(st.role, "standby");
 	assert_string_equal(st.state, "standby");
 	assert_non_null(strstr(st.master, its));
-	assert_non_null(bed_event(sm, EVENT_ROLE, its));
+	ev = bed_event(sm, EVENT_ROLE, its);
+	assert_non_null(ev);
+	assert_int_equal(ev->level, LOG_L_NOTICE);
+	snprintf(lid, sizeof(lid), "LID %u", model_portinfo(b->m, bed_node(b, its), 1)->lid);
+	assert_non_null(strstr(ev->text, lid));
 	bed_wait(b, SEC(60));
 	assert_string_equal(role(sm), "standby");
 	assert_int_equal(all_sets(b), 0);

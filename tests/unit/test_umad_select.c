@@ -48,14 +48,14 @@ test_selection(void **state)
 	assert_int_equal(choose("0x0000000000000005", 0, 5, "as configured"), 4);
 	assert_int_equal(choose("0x5", 0, 5, "GUID 0x0000000000000005"), 4);
 
-	assert_int_equal(choose("auto", 0, 0, "no InfiniBand device"), -1);
-	assert_int_equal(choose("auto", 0, 2, "bnxt_re1:1 (Ethernet)"), -1);
-	assert_int_equal(choose("bnxt_re0:1", 0, 5, "Ethernet"), -1);
-	assert_int_equal(choose("auto", 0, 3, "no InfiniBand port is up"), -1);
-	assert_int_equal(choose("mlx5_0", 0, 5, "mlx5_0:1 is down"), -1);
-	assert_int_equal(choose("mlx5_9", 0, 5, "\"mlx5_9\" does not exist"), -1);
-	assert_int_equal(choose("mlx5_0:2", 0, 5, "does not exist"), -1);
-	assert_int_equal(choose("0x77", 0, 5, "does not exist"), -1);
+	assert_int_equal(choose("auto", 0, 0, "no InfiniBand device"), UMAD_ABSENT);
+	assert_int_equal(choose("auto", 0, 2, "bnxt_re1:1 (Ethernet)"), UMAD_ABSENT);
+	assert_int_equal(choose("bnxt_re0:1", 0, 5, "Ethernet"), UMAD_ABSENT);
+	assert_int_equal(choose("auto", 0, 3, "no InfiniBand port is up"), UMAD_DOWN);
+	assert_int_equal(choose("mlx5_0", 0, 5, "mlx5_0:1 is down"), UMAD_DOWN);
+	assert_int_equal(choose("mlx5_9", 0, 5, "\"mlx5_9\" does not exist"), UMAD_ABSENT);
+	assert_int_equal(choose("mlx5_0:2", 0, 5, "does not exist"), UMAD_ABSENT);
+	assert_int_equal(choose("0x77", 0, 5, "does not exist"), UMAD_ABSENT);
 }
 
 static void
