@@ -192,6 +192,8 @@ print_explain(const struct cli *c, const json_t *data);
 void
 print_congestion(const struct cli *c, const json_t *data);
 void
+print_counters(const struct cli *c, const json_t *data);
+void
 print_untold(const json_t *data);	/* that partitions keep the ends of a path apart */
 void
 print_services(const struct cli *c, const json_t *data);

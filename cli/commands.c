@@ -283,6 +283,14 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading congestion control",
 		.print = print_congestion,
 	}, {
+		.name = "show counters",
+		.synopsis = "",
+		.help = "error counters of ports that are not 0, as they were read last",
+		.more = "How often they are read is subnets[].health.counters_interval of\n"
+			"weft.yaml(5). Port - stands for a device that does not answer.\n",
+		.doing = "reading error counters",
+		.print = print_counters,
+	}, {
 		.name = "show services",
 		.synopsis = "",
 		.help = "services that programs on hosts have registered",

@@ -9,6 +9,7 @@ cli_src := \
 	cli/print_check.c \
 	cli/print_clients.c \
 	cli/print_congestion.c \
+	cli/print_counters.c \
 	cli/print_ha.c \
 	cli/print_health.c \
 	cli/print_lists.c \

@@ -22,6 +22,17 @@ cell_done(struct table *t, const json_t *v)
 		table_cell(t, left[0] ? "nothing: %s" : "nothing", left);
 }
 
+static void
+cell_what(struct table *t, const json_t *v)
+{
+	const json_t *errors = json_object_get(v, "errors");
+
+	if (json_is_object(errors))
+		table_cell(t, "errors: %s", field_str(errors, "text"));
+	else
+		table_cell(t, "%s", field_str(v, "condition"));
+}
+
 void
 print_health(const struct cli *c, const json_t *data)
 {
@@ -47,7 +58,7 @@ print_health(const struct cli *c, const json_t *data)
 		table_cell(t, "%s", field_str(v, "node")[0] ? field_str(v, "node") : "-");
 		table_cell(t, "%s", field_str(v, "guid"));
 		table_cell(t, port ? "%llu" : "all", N(v, "port"));
-		table_cell(t, "%s", field_str(v, "condition"));
+		cell_what(t, v);
 		table_cell(t, N(v, "count") ? "%llu" : "-", N(v, "count"));
 		table_cell(t, "%s", field_str(v, "since"));
 		cell_done(t, v);

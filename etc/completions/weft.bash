@@ -107,7 +107,7 @@ _weft() {
 	elif [ "$command" = import ]; then
 		words=opensm
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions qos congestion health services subscriptions routes engines events ha topology"
+		words="nodes switches ports links multicast partitions qos congestion counters health services subscriptions routes engines events ha topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -110,6 +110,10 @@ struct config_subnet {
 		enum config_action babbling;
 		enum config_action refusing;
 		enum config_action slow;
+		enum config_action errors;
+		monotime counters_interval;	/* of reading error counters; 0: never */
+		bool clear_counters;		/* those that are about to stop */
+		unsigned per_minute[12];	/* errors allowed, by enum perf_error; 0: any */
 		monotime release_after;		/* well for so long */
 	} health;
 	enum config_takeover takeover;

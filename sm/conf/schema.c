@@ -18,6 +18,11 @@
 #define HOUR_U(n) ((uint64_t)SEC(3600) * (n))
 #define IN_CONFIG(field) offsetof(struct config, field)
 #define IN_SUBNET(field) offsetof(struct config_subnet, field)
+/* Errors of one kind, by enum perf_error. */
+#define PER_MINUTE(word, kind, most, text) \
+	.name = "health.per_minute." word, .type = OPTION_NUMBER, .max = 1000000, \
+	.initial = (most), .stage = STAGE_LIVE, .offset = IN_SUBNET(health.per_minute[kind]), \
+	.help = (text)
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
@@ -625,6 +630,73 @@ const struct option schema_subnet[] = {
 		.words = action_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(health.slow),
 		.help = "What is done about a cable that is slower, or has fewer lanes, than both "
 			"of its ends support.",
+	}, {
+		.name = "health.errors", .type = OPTION_WORD, .initial = "report",
+		.words = action_words, .stage = STAGE_LIVE, .offset = IN_SUBNET(health.errors),
+		.help = "What is done about a cable at an end of which more errors are "
+			"counted than per_minute allows, or a counter was found where it "
+			"stops, so that nobody knows since when. The worst are told one by "
+			"one, of the others how many they are. drain, isolate and disable "
+			"are for errors of the cable itself: symbol_errors, "
+			"link_recoveries, link_downed, rcv_errors, "
+			"local_link_integrity_errors, buffer_overrun_errors.",
+	}, {
+		.name = "health.counters_interval", .type = OPTION_DURATION, .min = SEC(1),
+		.max = HOUR_U(24), .zero = true, .initial = "1min", .stage = STAGE_LIVE,
+		.offset = IN_SUBNET(health.counters_interval),
+		.help = "How often the error counters of all ports are read, by performance "
+			"management, while this manager leads; 0: never. The reading is "
+			"spread over that time, with few requests under way.",
+	}, {
+		.name = "health.clear_counters", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(health.clear_counters),
+		.help = "Set counters that are over three quarters of where they stop to 0, "
+			"so that errors are counted on. It is the only thing that is "
+			"written to counters: other monitors read them too. Devices whose "
+			"PortCountersExtended has errors need no such thing.",
+	}, {
+		PER_MINUTE("symbol_errors", 0, "10",
+			   "Symbol errors, of one port in a minute, that are not told of; "
+			   "0: any number."),
+	}, {
+		PER_MINUTE("link_recoveries", 1, "1",
+			   "Times that a link recovered from an error by training again; "
+			   "as above."),
+	}, {
+		PER_MINUTE("link_downed", 2, "5",
+			   "Times that a link went down; as above."),
+	}, {
+		PER_MINUTE("rcv_errors", 3, "10",
+			   "Packets received with an error; as above."),
+	}, {
+		PER_MINUTE("rcv_remote_physical_errors", 4, "100",
+			   "Packets received that were marked bad further away; as above."),
+	}, {
+		PER_MINUTE("rcv_switch_relay_errors", 5, "0",
+			   "Packets received that a switch could not forward, as multicast "
+			   "packets that lead nowhere else (by itself no error); as above."),
+	}, {
+		PER_MINUTE("xmit_discards", 6, "100",
+			   "Packets that could not be sent; as above."),
+	}, {
+		PER_MINUTE("xmit_constraint_errors", 7, "100",
+			   "Packets that were not sent for what their partition or raw "
+			   "packets may not; as above."),
+	}, {
+		PER_MINUTE("rcv_constraint_errors", 8, "100",
+			   "Packets that were not taken for that reason; as above."),
+	}, {
+		PER_MINUTE("local_link_integrity_errors", 9, "5",
+			   "Times that local errors were more than local_phy_errors "
+			   "allows; as above."),
+	}, {
+		PER_MINUTE("buffer_overrun_errors", 10, "5",
+			   "Times that a receive buffer overran, more than overrun_errors "
+			   "allows; as above."),
+	}, {
+		PER_MINUTE("vl15_dropped", 11, "100",
+			   "Management packets (VL 15) for which there was no room; as "
+			   "above."),
 	}, {
 		.name = "health.release_after", .type = OPTION_DURATION, .min = SEC(1),
 		.max = HOUR_U(24), .initial = "1min", .stage = STAGE_LIVE,

@@ -21,6 +21,7 @@
 #include "sm/core/congestion.h"
 
 #include "sm/core/congestion_i.h"
+#include "sm/core/gmp.h"
 
 #include "sm/base/mem.h"
 
@@ -93,18 +94,6 @@ take_policy(struct subnet *s)
 
 /* ---- What is to be done ---- */
 
-/* The port's index in the plan, if its LID is there and data get to it. */
-static uint32_t
-plan_port(const struct subnet *s, const struct live_port *p)
-{
-	uint32_t port;
-
-	if (!p->guid || !(p->flags & LIVE_PORT_READ) || p->info.state != PORT_ACTIVE)
-		return FABRIC_NONE;
-	port = fabric_port_by_guid(s->plan->fabric, p->guid);
-	return port == FABRIC_NONE || !s->plan->lids->base[port] ? FABRIC_NONE : port;
-}
-
 /* There may be something to ask of the port. Hosts that hold this policy do so whatever plan. */
 static bool
 is_due(const struct subnet *s, const struct live_port *p)
@@ -135,23 +124,6 @@ begin_device(struct subnet *s, struct device *d)
 		}
 }
 
-/* Where our own port has the default P_Key, which all ports are members of. */
-static uint16_t
-default_pkey(const struct subnet *s)
-{
-	const struct live_port *own = s->topo.own ? &s->topo.own->ports[s->topo.own_port] : NULL;
-	uint16_t keys[TABLES_KEYS];
-
-	for (unsigned b = 0; own && b < tables_pkey_blocks(own); b++) {
-		if (tables_pkeys(&s->topo.tables, own, b, keys) != TABLES_HELD)
-			continue;
-		for (unsigned i = 0; i < TABLES_KEYS; i++)
-			if ((keys[i] & 0x7fff) == 0x7fff)
-				return (uint16_t)(b * TABLES_KEYS + i);
-	}
-	return 0;
-}
-
 bool
 congestion_write(struct subnet *s)
 {
@@ -163,7 +135,7 @@ congestion_write(struct subnet *s)
 		return false;
 	subnet_set_stage(s, SUBNET_CONGESTION);
 	c->all = c->failed = c->broken = false;
-	c->pkey_index = default_pkey(s);
+	c->pkey_index = gmp_pkey_index(s);
 	list_each(it, &s->topo.devices)
 		begin_device(s, list_entry(it, struct device, all));
 	if (transact_is_idle(s->transact))
@@ -173,24 +145,10 @@ congestion_write(struct subnet *s)
 
 /* ---- Requests ---- */
 
-/* By the LID of the port, on the service level of the way there. */
-static void
-address(const struct subnet *s, uint32_t port, struct transact_request *r)
-{
-	const struct plan_lids *l = s->plan->lids;
-	uint32_t own = s->plan->fabric->sm_port;
-	uint16_t from = own == FABRIC_NONE ? 0 : l->base[own];
-
-	r->lid = l->base[port];
-	r->pkey_index = s->congestion.pkey_index;
-	if (from && from != r->lid)
-		r->sl = plan_path_sl(s->plan, &l->dest[from], &l->dest[r->lid]);
-}
-
 static bool
 port_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 {
-	uint32_t port = p->guid && is_due(s, p) ? plan_port(s, p) : FABRIC_NONE;
+	uint32_t port = p->guid && is_due(s, p) ? gmp_port(s, p) : FABRIC_NONE;
 	unsigned item;
 
 	if (port == FABRIC_NONE)
@@ -203,7 +161,7 @@ port_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 	if (item == ITEM_NONE)
 		return false;
 	congestion_ask(s, p, item, r);
-	address(s, port, r);
+	gmp_address(s, port, s->congestion.pkey_index, r);
 	r->port = p->number;
 	return true;
 }

@@ -5,6 +5,9 @@ core_src := \
 	sm/core/congestion.c \
 	sm/core/congestion_port.c \
 	sm/core/congestion_show.c \
+	sm/core/counting.c \
+	sm/core/counting_judge.c \
+	sm/core/counting_show.c \
 	sm/core/daemon.c \
 	sm/core/disable.c \
 	sm/core/discover.c \
@@ -13,10 +16,12 @@ core_src := \
 	sm/core/forest.c \
 	sm/core/found.c \
 	sm/core/ghosts.c \
+	sm/core/gmp.c \
 	sm/core/guids.c \
 	sm/core/ha.c \
 	sm/core/handover.c \
 	sm/core/health.c \
+	sm/core/health_show.c \
 	sm/core/history.c \
 	sm/core/lanes.c \
 	sm/core/lids.c \

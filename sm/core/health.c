@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "sm/base/mem.h"
-#include "sm/core/subnet_i.h"
+#include "sm/core/counting_i.h"
+#include "sm/core/health_i.h"
 
 /*
  * From what is noticed to what is done. Each (device, port, condition) that was seen has a slot; it
@@ -15,6 +16,7 @@
  *   babbling      ten traps of link errors, less than five seconds apart (as OpenSM has it)
  *   refusing      three refusals
  *   slow          at once
+ *   errors        after the sweep of counting.c that found too many, if they are of the worst
  *
  * Then the action of the configuration is taken; `drain` and `isolate` put a cable between switches
  * (or a switch) on the list of drains, `disable` a port (disable.c). None is taken against what the
@@ -36,11 +38,14 @@
 #define ACTS 4u			/* in one turn, for each looks at all cables of the fabric */
 #define SLOTS_MAX 8192u
 #define COMMAND SEC(1)		/* a command under way is waited for */
+#define ERRING_MAX 64u		/* cables that count errors, told one by one, */
+#define FULL_MAX 16u		/* and no more than these for a counter that was found full */
 
 static const char *const names[HEALTH_CONDITIONS] = {
 	[HEALTH_ASKED] = "asked", [HEALTH_FLAPPING] = "flapping",
 	[HEALTH_UNRESPONSIVE] = "unresponsive", [HEALTH_BABBLING] = "babbling",
 	[HEALTH_REFUSING] = "refusing", [HEALTH_SLOW] = "slow",
+	[HEALTH_ERRORS] = "errors",
 };
 
 const char *
@@ -68,7 +73,7 @@ action_for(const struct subnet *s, enum health_condition why)
 		[HEALTH_FLAPPING] = c->health.flapping,
 		[HEALTH_UNRESPONSIVE] = c->health.unresponsive,
 		[HEALTH_BABBLING] = c->health.babbling, [HEALTH_REFUSING] = c->health.refusing,
-		[HEALTH_SLOW] = c->health.slow,
+		[HEALTH_SLOW] = c->health.slow, [HEALTH_ERRORS] = c->health.errors,
 	};
 
 	return actions[why];
@@ -77,8 +82,8 @@ action_for(const struct subnet *s, enum health_condition why)
 /*
  * Slots.
  */
-static struct ailment *
-ailment_find(const struct health *h, uint64_t guid, unsigned port, enum health_condition why)
+struct ailment *
+health_find(const struct health *h, uint64_t guid, unsigned port, enum health_condition why)
 {
 	for (uint32_t i = map_get(&h->by_guid, guid); i != MAP_NONE; i = h->list[i].next)
 		if (h->list[i].port == port && h->list[i].why == why)
@@ -109,7 +114,7 @@ free_slot(struct health *h)
 static struct ailment *
 ailment_get(struct health *h, uint64_t guid, unsigned port, enum health_condition why)
 {
-	struct ailment *a = ailment_find(h, guid, port, why);
+	struct ailment *a = health_find(h, guid, port, why);
 	uint32_t i;
 
 	if (a)
@@ -162,13 +167,16 @@ seen_before(const struct ailment *a, unsigned back)
 static monotime
 quiet_time(const struct subnet *s, const struct ailment *a)
 {
-	monotime t = s->conf->health.release_after;
+	monotime t = s->conf->health.release_after, least;
 
 	if (a->why == HEALTH_REFUSING && t < REFUSAL_PAUSE)
 		t = REFUSAL_PAUSE;
+	if (a->why == HEALTH_ERRORS && t < 2 * counting_pause(s) + TICK)
+		t = 2 * counting_pause(s) + TICK;
+	least = t;
 	for (unsigned i = 1; i < a->relapses && t < MEMORY; i++)
 		t *= 2;
-	return t < MEMORY ? t : t > s->conf->health.release_after ? MEMORY : t;
+	return t < MEMORY || t == least ? t : MEMORY;
 }
 
 /*
@@ -272,6 +280,15 @@ choose(const struct subnet *s, const struct ailment *a, struct device *d, struct
 	return !*why;
 }
 
+/* Why errors are no reason to take a cable from the traffic; NULL: they are. */
+static const char *
+not_the_cable(const struct error_finding *f)
+{
+	if (f->full)
+		return "what is counted no more says nothing of now";
+	return counting_of_cable(f->kind) ? NULL : "its cable is not at fault for these";
+}
+
 /* Take the action; `left` says why nothing could be done. */
 static void
 act(struct subnet *s, struct ailment *a, struct device *d)
@@ -287,6 +304,10 @@ act(struct subnet *s, struct ailment *a, struct device *d)
 	a->tried = s->generation;
 	if (action_for(s, a->why) <= ACTION_REPORT)
 		return;
+	if (a->why == HEALTH_ERRORS && not_the_cable(&a->errors)) {
+		snprintf(a->left, sizeof(a->left), "%s", not_the_cable(&a->errors));
+		return;
+	}
 	s->health.acts++;
 	if (drain_of(s, a, a->port ? &d->ports[a->port] : NULL)) {
 		snprintf(a->left, sizeof(a->left), "traffic is kept off already");
@@ -331,29 +352,55 @@ place_text(struct subnet *s, const struct ailment *a, char *to, size_t size)
 	return to;
 }
 
+#define FAULT_SIZE 250
+
+/* The other end of its cable; NULL: there is none. */
+static const struct live_port *
+far_end(struct subnet *s, uint64_t guid, unsigned port)
+{
+	const struct device *d = topo_find(&s->topo, guid);
+
+	return d && port && port <= d->info.num_ports ? live_peer(&d->ports[port]) : NULL;
+}
+
 static const char *
-fault_text(const struct subnet *s, const struct ailment *a, char to[120])
+cable_errors_text(struct subnet *s, const struct ailment *a, char to[FAULT_SIZE])
+{
+	const struct live_port *q = far_end(s, a->guid, a->port);
+	char text[COUNTING_TEXT_SIZE], name[DEVICE_TEXT_SIZE];
+	int len = snprintf(to, FAULT_SIZE, "counts errors (%s)", counting_text(&a->errors, text));
+
+	if (q)
+		snprintf(to + len, FAULT_SIZE - (size_t)len, " on its cable to port %u of %s",
+			 q->number, device_text(name, q->device, s->env.names));
+	return to;
+}
+
+static const char *
+fault_text(struct subnet *s, const struct ailment *a, char to[FAULT_SIZE])
 {
 	char time[DURATION_TEXT_SIZE];
 
 	switch (a->why) {
 	case HEALTH_FLAPPING:
-		snprintf(to, 120, "flaps (down %u times in %s)", s->conf->health.flaps,
+		snprintf(to, FAULT_SIZE, "flaps (down %u times in %s)", s->conf->health.flaps,
 			 duration_text(time, last_seen(a) -
 				       seen_before(a, s->conf->health.flaps - 1)));
 		break;
 	case HEALTH_UNRESPONSIVE:
-		snprintf(to, 120, "has not answered for %s",
+		snprintf(to, FAULT_SIZE, "has not answered for %s",
 			 duration_text(time, loop_now(s->env.loop) - a->began));
 		break;
 	case HEALTH_BABBLING:
-		snprintf(to, 120, "babbles (%u traps of link errors)", a->count);
+		snprintf(to, FAULT_SIZE, "babbles (%u traps of link errors)", a->count);
 		break;
 	case HEALTH_REFUSING:
-		snprintf(to, 120, "refuses what it is set to (%u times)", a->count);
+		snprintf(to, FAULT_SIZE, "refuses what it is set to (%u times)", a->count);
 		break;
+	case HEALTH_ERRORS:
+		return cable_errors_text(s, a, to);
 	default:
-		snprintf(to, 120, "is slower than both ends of its cable support");
+		snprintf(to, FAULT_SIZE, "is slower than both ends of its cable support");
 	}
 	return to;
 }
@@ -377,12 +424,16 @@ done_text(const struct ailment *a)
 static void
 tell(struct subnet *s, const struct ailment *a)
 {
-	bool held = a->done > ACTION_REPORT;
-	char place[160], fault[120];
+	const struct live_port *q = far_end(s, a->guid, a->port);
+	char place[160], fault[FAULT_SIZE];
+	struct event ev = {
+		.type = a->done > ACTION_REPORT ? EVENT_QUARANTINED : EVENT_HEALTH,
+		.level = LOG_L_WARNING, .guid = a->guid, .port = a->port,
+		.peer_guid = q ? q->device->guid : 0, .peer_port = q ? q->number : 0,
+	};
 
-	subnet_event(s, held ? EVENT_QUARANTINED : EVENT_HEALTH, LOG_L_WARNING, a->guid, a->port,
-		     "%s %s%s%s", place_text(s, a, place, sizeof(place)), fault_text(s, a, fault),
-		     done_text(a), a->left);
+	subnet_tell(s, &ev, "%s %s%s%s", place_text(s, a, place, sizeof(place)),
+		    fault_text(s, a, fault), done_text(a), a->left);
 }
 
 /* It is so: say it and do what is to be done. */
@@ -443,7 +494,7 @@ health_flapped(struct subnet *s, struct live_port *p)
 
 	if (q && q->device->guid < p->device->guid)
 		p = &p->peer->ports[p->peer_number];
-	a = ailment_find(&s->health, p->device->guid, p->number, HEALTH_FLAPPING);
+	a = health_find(&s->health, p->device->guid, p->number, HEALTH_FLAPPING);
 	if (a && a->count && loop_now(s->env.loop) - last_seen(a) < APART)
 		return;
 	a = notice(s, p->device->guid, p->number, HEALTH_FLAPPING);
@@ -457,7 +508,7 @@ void
 health_trapped(struct subnet *s, struct live_port *p)
 {
 	monotime now = loop_now(s->env.loop);
-	struct ailment *a = ailment_find(&s->health, p->device->guid, p->number, HEALTH_BABBLING);
+	struct ailment *a = health_find(&s->health, p->device->guid, p->number, HEALTH_BABBLING);
 	struct drain *d;
 
 	if (a && !a->told && now - last_seen(a) >= STREAK)
@@ -514,6 +565,55 @@ health_look(struct subnet *s, const struct live_port *p)
 		enough(s, a);
 }
 
+/* What is told of errors at either end of a cable; NULL. */
+static struct ailment *
+told_errors(struct subnet *s, const struct error_finding *f)
+{
+	const struct live_port *q = far_end(s, f->guid, f->port);
+	struct ailment *a = health_find(&s->health, f->guid, f->port, HEALTH_ERRORS);
+
+	if ((!a || !a->told) && q)
+		a = health_find(&s->health, q->device->guid, q->number, HEALTH_ERRORS);
+	return a && a->told ? a : NULL;
+}
+
+/* Errors that come may be a reason for what could not be done for those before. */
+bool
+health_errors(struct subnet *s, const struct error_finding *f)
+{
+	struct ailment *a = told_errors(s, f);
+
+	if (s->conf->health.errors == ACTION_IGNORE)
+		return true;
+	if (!a)
+		return false;
+	a->times[a->count++ % HEALTH_TIMES] = loop_now(s->env.loop);
+	if (a->guid != f->guid || a->port != f->port)
+		return true;
+	if (not_the_cable(&a->errors) && !not_the_cable(f) && a->left[0])
+		a->tried = 0;
+	a->errors = *f;
+	return true;
+}
+
+bool
+health_errors_tell(struct subnet *s, const struct error_finding *f)
+{
+	uint32_t told = 0;
+	struct ailment *a;
+
+	for (uint32_t i = 0; i < s->health.len; i++)
+		told += s->health.list[i].told && s->health.list[i].why == HEALTH_ERRORS;
+	if (told >= (f->full ? FULL_MAX : ERRING_MAX) || !may_act(s))
+		return false;
+	a = notice(s, f->guid, f->port, HEALTH_ERRORS);
+	if (!a)
+		return false;
+	a->errors = *f;
+	enter(s, a);
+	return a->told;
+}
+
 /*
  * Time passes.
  */
@@ -528,15 +628,24 @@ still_so(struct subnet *s, const struct ailment *a)
 	       is_slow(&d->ports[a->port]);
 }
 
+static const char *
+was_text(enum health_condition why, char to[40])
+{
+	if (why == HEALTH_ERRORS)
+		return "counted errors";
+	snprintf(to, 40, "was %s", health_name(why));
+	return to;
+}
+
 static void
 release(struct subnet *s, struct ailment *a)
 {
 	bool held = a->done > ACTION_REPORT;
-	char place[160];
+	char place[160], was[40];
 
 	subnet_event(s, held ? EVENT_RELEASED : EVENT_HEALTH, LOG_L_NOTICE, a->guid, a->port,
-		     "%s is well again (it was %s)%s", place_text(s, a, place, sizeof(place)),
-		     health_name(a->why), held ? ": traffic goes there again" : "");
+		     "%s is well again (it %s)%s", place_text(s, a, place, sizeof(place)),
+		     was_text(a->why, was), held ? ": traffic goes there again" : "");
 	a->told = false;
 	a->count = 0;
 	a->left[0] = '\0';
@@ -595,7 +704,7 @@ lift(struct subnet *s)
 	for (uint32_t i = 0; i < len; i++) {
 		const struct drain *d = &s->drains.list[i];
 		unsigned port = d->port == CHANGE_ALL_PORTS ? 0 : (unsigned)d->port;
-		const struct ailment *a = ailment_find(&s->health, d->guid, port, d->why);
+		const struct ailment *a = health_find(&s->health, d->guid, port, d->why);
 		bool held = d->act != DRAIN_UNTIL_WELL || (a && a->told) ||
 			now - d->heard < s->conf->health.release_after;
 
@@ -634,6 +743,7 @@ health_begin(struct subnet *s)
 	s->health.at = 0;
 	s->health.walking = true;
 	loop_timer_set(s->health.timer, SOON);
+	counting_begin(s);
 }
 
 static bool
@@ -684,73 +794,6 @@ on_tick(void *subnet)
 		loop_timer_set(h->timer, SOON);
 	else if (h->by_guid.len || any_until_well(s))
 		loop_timer_set(h->timer, TICK);
-}
-
-/*
- * To see it.
- */
-static const char *
-action_text(const struct ailment *a)
-{
-	static const char *const texts[] = {
-		[ACTION_IGNORE] = "none", [ACTION_REPORT] = "none", [ACTION_DRAIN] = "drain",
-		[ACTION_ISOLATE] = "isolate", [ACTION_DISABLE] = "disable",
-	};
-
-	return texts[a->done];
-}
-
-static void
-put_node(const struct subnet *s, uint64_t guid, struct health_row *row)
-{
-	const struct device *d = topo_find(&s->topo, guid);
-	const char *mapped = name_map_get(s->env.names, guid);
-
-	snprintf(row->node, sizeof(row->node), "%.64s", mapped ? mapped : d ? d->desc : "");
-}
-
-/* Drains of an administrator, and those of which nothing is known any more but that they are. */
-static bool
-drain_row(const struct subnet *s, uint32_t from, struct health_row *row)
-{
-	for (uint32_t i = from; i < s->drains.len; i++) {
-		const struct drain *d = &s->drains.list[i];
-		unsigned port = d->port == CHANGE_ALL_PORTS ? 0 : (unsigned)d->port;
-		const struct ailment *a = ailment_find(&s->health, d->guid, port, d->why);
-
-		if (d->act == DRAIN_ENABLING || (a && a->told))
-			continue;
-		*row = (struct health_row){
-			.next = s->health.len + i + 1, .guid = d->guid, .port = (uint8_t)port,
-			.condition = health_name(d->why), .since = d->since,
-			.action = drain_act_name(d->act),
-		};
-		put_node(s, d->guid, row);
-		return true;
-	}
-	return false;
-}
-
-bool
-subnet_health(const struct subnet *s, uint32_t from, struct health_row *row)
-{
-	const struct health *h = &s->health;
-
-	for (uint32_t i = from; i < h->len; i++) {
-		const struct ailment *a = &h->list[i];
-
-		if (!a->guid || !a->told)
-			continue;
-		*row = (struct health_row){
-			.next = i + 1, .guid = a->guid, .port = a->port,
-			.condition = health_name(a->why), .action = action_text(a),
-			.since = a->since, .count = a->count,
-		};
-		snprintf(row->left, sizeof(row->left), "%s", a->left);
-		put_node(s, a->guid, row);
-		return true;
-	}
-	return drain_row(s, from > h->len ? from - h->len : 0, row);
 }
 
 void

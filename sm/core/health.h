@@ -7,6 +7,7 @@
 #include "sm/base/loop.h"
 #include "sm/base/map.h"
 #include "sm/conf/config.h"
+#include "sm/core/counting.h"
 #include "sm/fabric/status.h"
 
 /*
@@ -30,6 +31,7 @@ struct ailment {
 	uint8_t relapses;		/* in the last hour */
 	bool due;			/* seen often enough: to be told */
 	bool told;			/* it is so; else it was, or may be before long */
+	struct error_finding errors;	/* HEALTH_ERRORS: what was found last */
 	char left[100];			/* why nothing is done though it was to be; "" */
 };
 
@@ -80,5 +82,12 @@ health_refused(struct subnet *s, const struct device *d);
 /* The port was read, or its cable was found: is it as fast as it could be? */
 void
 health_look(struct subnet *s, const struct live_port *p);
+/* Its counters were read, and errors found. True: that is told already, of this or the other end of
+ * its cable, or is not to be. */
+bool
+health_errors(struct subnet *s, const struct error_finding *f);
+/* Tell of it, and do what is to be done; false: of no more cables is told. */
+bool
+health_errors_tell(struct subnet *s, const struct error_finding *f);
 
 #endif

@@ -266,6 +266,18 @@ ctl_congestion_row(void *subnet, uint64_t from, struct congestion_row *row)
 	return subnet_congestion_row(subnet, from, row);
 }
 
+static void
+ctl_counters(void *subnet, struct counters_view *v)
+{
+	subnet_counters(subnet, v);
+}
+
+static bool
+ctl_counters_row(void *subnet, uint64_t from, struct counters_row *row)
+{
+	return subnet_counters_row(subnet, from, row);
+}
+
 static bool
 ctl_subscription(void *subnet, uint64_t from, struct subscription_row *row)
 {
@@ -494,7 +506,8 @@ open_subnets(struct weftd *w, struct error *e)
 			.service = ctl_service,
 			.subscription = ctl_subscription, .partition = ctl_partition,
 			.partitions = ctl_partitions, .congestion = ctl_congestion,
-			.congestion_row = ctl_congestion_row,
+			.congestion_row = ctl_congestion_row, .counters = ctl_counters,
+			.counters_row = ctl_counters_row,
 		};
 	}
 	return 0;

@@ -287,7 +287,9 @@ warn_health(struct subnet *s, struct subnet_status *st)
 
 	while (n < LISTED_DEVICES && subnet_health(s, row.next, &row)) {
 		bool held = strcmp(row.action, "none") != 0;
-		char port[16] = "";
+		char port[16] = "", what[160];
+		const char *hint = row.errors.counter && !row.errors.cable ? "" : row.left[0] ?
+			"; check its cable" : ": check its cable";
 
 		if (row.condition == health_name(HEALTH_ASKED) ||
 		    row.condition == health_name(HEALTH_UNRESPONSIVE) ||
@@ -296,11 +298,14 @@ warn_health(struct subnet *s, struct subnet_status *st)
 		n++;
 		if (row.port)
 			snprintf(port, sizeof(port), " port %u", row.port);
-		warn(st, "%s%s is %s%s%s%s", row.node, port, row.condition,
+		if (row.errors.counter)
+			snprintf(what, sizeof(what), "counts errors (%s)", row.errors.text);
+		else
+			snprintf(what, sizeof(what), "is %s", row.condition);
+		warn(st, "%s%s %s%s%s%s", row.node, port, what,
 		     held ? ", and " : row.left[0] ? ": " : "",
 		     !held ? row.left : !strcmp(row.action, "disable") ? "disabled: `weft undrain` "
-		     "enables it" : "traffic is kept off it", held ? "" :
-		     row.left[0] ? "; check its cable" : ": check its cable");
+		     "enables it" : "traffic is kept off it", held ? "" : hint);
 	}
 	if (s->health.told > n && n == LISTED_DEVICES)
 		warn(st, "%u ports and devices in all are not well: `weft show health`",

@@ -114,6 +114,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 		congestion_doubt(s);
 	} else {
 		admin_resigned(s);
+		counting_stop(s);
 	}
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
 		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",
@@ -556,6 +557,7 @@ lose_everything(struct subnet *s)
 	plan_stages_free(s->push.stages);
 	s->push.stages = NULL;
 	transact_cancel(s->transact, &s->own.target);
+	counting_stop(s);
 	forget_devices(s);
 }
 
@@ -564,7 +566,9 @@ on_receive(void *arg, const struct port_mad *m)
 {
 	struct subnet *s = arg;
 
-	if (s->transact)
+	if (s->counting.transact && port_mad_bytes(m)[1] == MAD_CLASS_PERF)
+		transact_receive(s->counting.transact, m);
+	else if (s->transact)
 		transact_receive(s->transact, m);
 }
 
@@ -692,6 +696,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	trap_init(s);
 	peers_init(s);
 	disable_init(s);
+	counting_init(s);
 	health_init(s);
 	drains_load(s);
 	subnet_not_up(s, "starting");
@@ -755,6 +760,7 @@ subnet_free(struct subnet *s)
 	peers_free(s);
 	disable_free(s);
 	health_free(s);
+	counting_free(s);
 	sa_free(s->sa);
 	lids_free(&s->lids);
 	drains_free(&s->drains);
@@ -808,6 +814,8 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	if (!same_ranks(before, conf))
 		peers_configured(s);
 	s->env.names = names;
+	if (s->plan)
+		counting_begin(s);
 	if (stage <= STAGE_ROUTING)
 		s->keeps = false;
 	if (stage <= STAGE_PUSH)

@@ -114,6 +114,12 @@ subnet_congestion(const struct subnet *s, struct congestion_view *v);
 bool
 subnet_congestion_row(const struct subnet *s, uint64_t from, struct congestion_row *row);
 
+/* Reading of error counters, and the first port or device to tell of, likewise. */
+void
+subnet_counters(const struct subnet *s, struct counters_view *v);
+bool
+subnet_counters_row(const struct subnet *s, uint64_t from, struct counters_row *row);
+
 /* Another master is in charge, and the configuration says to end then (`refuse_if_master`). */
 bool
 subnet_must_yield(const struct subnet *s);

@@ -5,6 +5,7 @@
 #include "qos/compose.h"
 #include "sm/base/map.h"
 #include "sm/core/congestion.h"
+#include "sm/core/counting.h"
 #include "sm/core/drain.h"
 #include "sm/core/guids.h"
 #include "sm/core/health.h"
@@ -140,6 +141,7 @@ struct subnet {
 	struct congestion congestion;	/* congestion control of devices */
 	struct partitions parts;	/* P_Keys of ports */
 	struct traps traps;		/* who sends them */
+	struct counting counting;	/* readings of ports' error counters */
 	struct health health;		/* what is wrong with ports and devices */
 	struct loop_timer *disable_retry;	/* a port could not be set: not before this */
 	struct reader reader;		/* tables read in the background */

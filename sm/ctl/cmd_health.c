@@ -11,6 +11,29 @@
 #define SLICE 128u
 
 static void
+put_errors(struct json *j, const struct health_errors *e)
+{
+	if (!e->counter) {
+		jw_null(j, "errors");
+		return;
+	}
+	jw_object(j, "errors");
+	jw_str(j, "counter", e->counter);
+	jw_uint(j, "count", e->count);
+	jw_real(j, "seconds", e->seconds);
+	jw_uint(j, "value", e->value);
+	jw_bool(j, "full", e->full);
+	jw_bool(j, "of_cable", e->cable);
+	if (e->peer_guid)
+		jw_guid(j, "peer_guid", e->peer_guid);
+	else
+		jw_null(j, "peer_guid");
+	jw_uint(j, "peer_port", e->peer_port);
+	jw_str(j, "text", e->text);
+	jw_end(j);
+}
+
+static void
 put_row(struct json *j, const struct health_row *v)
 {
 	char time[CLOCK_TEXT_SIZE];
@@ -27,6 +50,7 @@ put_row(struct json *j, const struct health_row *v)
 	jw_str(j, "since", v->since ? clock_text(time, v->since) : NULL);
 	jw_uint(j, "count", v->count);
 	jw_str(j, "left", v->left[0] ? v->left : NULL);
+	put_errors(j, &v->errors);
 	jw_end(j);
 }
 

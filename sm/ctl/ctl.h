@@ -55,6 +55,9 @@ struct ctl_subnet {
 	/* Congestion control, and the next end port that was asked of it, likewise. */
 	void (*congestion)(void *subnet, struct congestion_view *v);
 	bool (*congestion_row)(void *subnet, uint64_t from, struct congestion_row *row);
+	/* Reading of error counters, and the next port to tell of, likewise. */
+	void (*counters)(void *subnet, struct counters_view *v);
+	bool (*counters_row)(void *subnet, uint64_t from, struct counters_row *row);
 };
 
 /* The outcome of a reload: 0 and a line for each change (NULL: none); or an error, a sentence. */

@@ -5,6 +5,7 @@ ctl_src := \
 	sm/ctl/cmd_events.c \
 	sm/ctl/cmd_clients.c \
 	sm/ctl/cmd_congestion.c \
+	sm/ctl/cmd_counters.c \
 	sm/ctl/cmd_ha.c \
 	sm/ctl/cmd_health.c \
 	sm/ctl/cmd_multicast.c \

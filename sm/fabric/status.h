@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "sm/base/clock.h"
 #include "sm/wire/congestion.h"
+#include "sm/wire/perf.h"
 
 /* What a subnet says of itself, for `weft status` and `weft wait`. */
 #define STATUS_MAX_WARNINGS 32
@@ -29,7 +30,21 @@ enum health_condition {
 	HEALTH_BABBLING,	/* traps of link errors without end */
 	HEALTH_REFUSING,	/* the device refuses what it is set to */
 	HEALTH_SLOW,		/* less than both ends of the cable support */
+	HEALTH_ERRORS,		/* its ends count too many errors */
 	HEALTH_CONDITIONS,	/* number of them */
+};
+
+/* Errors of a port, and where its cable leads to. */
+struct health_errors {
+	const char *counter;	/* "symbol_errors"; NULL: none */
+	uint64_t count;		/* errors, */
+	double seconds;		/* in this time */
+	uint64_t value;		/* what the counter stands at */
+	bool full;		/* where it stops, or what it was found at first */
+	bool cable;		/* for these its cable is at fault, or a device at its ends */
+	uint64_t peer_guid;	/* node GUID; 0 */
+	uint8_t peer_port;
+	char text[120];		/* counts for people */
 };
 
 /* Something that is wrong, for `weft show health`. */
@@ -43,6 +58,29 @@ struct health_row {
 	uint32_t count;		/* how often it was seen */
 	char left[100];		/* why nothing is done though it was to be; "" */
 	char node[80];		/* for people: name and GUID */
+	struct health_errors errors;	/* of "errors" */
+};
+
+/* Reading of error counters, for `weft show counters`. */
+struct counters_view {
+	double interval_s;	/* of the configuration; 0: off */
+	uint32_t sweeps;	/* begun since this manager leads */
+	double took_s;		/* the last one that has ended, */
+	uint32_t ports;		/* ports that it read, */
+	uint32_t unread;	/* that did not answer, refused, or were left alone for that */
+	uint64_t mads;		/* requests that it sent */
+};
+
+/* One port whose counters are not all 0, or a device that does not tell. */
+struct counters_row {
+	uint64_t next;		/* where to go on */
+	uint64_t guid;		/* node GUID */
+	uint64_t peer_guid;	/* of the other end of its cable; 0 */
+	uint64_t errors[PERF_ERRORS];	/* as last read */
+	const char *state;	/* "read", "silent", "refused" */
+	uint8_t port;		/* 0: the device */
+	uint8_t peer_port;
+	bool extended;		/* by counters of 64 bits */
 };
 
 struct subnet_status {

@@ -29,3 +29,6 @@ unit_tests += test_core_reload
 tsan_tests += test_core_reload
 test_core_reload_libs := core conf text base
 test_core_reload_extra := -lcmocka
+unit_tests += test_core_counting
+test_core_counting_libs := $(core_bed_libs)
+test_core_counting_extra := -lcmocka

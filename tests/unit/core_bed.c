@@ -244,6 +244,7 @@ bed_sm(struct bed *b, uint32_t node, unsigned port)
 	sm->node = node;
 	sm->port = port;
 	sm->conf = b->defaults->subnets[0];
+	sm->conf.health.counters_interval = 0;	/* whoever wants it turns it on */
 	sm->store = store_open_memory(b->loop);
 	sm->events = event_ring_new(EVENTS, 1);
 	event_ring_sink(sm->events, on_event, sm);

@@ -143,12 +143,16 @@ fake_health(void *subnet, uint32_t from, struct health_row *row)
 		  .since = 1000000, .count = 7, .node = "leaf 1" },
 		{ .next = 2, .guid = 0x2, .condition = "unresponsive", .action = "none",
 		  .count = 1, .node = "gpu-9", .left = "it is left in use, for reasons" },
+		{ .next = 3, .guid = 0x3, .port = 9, .condition = "errors", .action = "none",
+		  .since = 1000000, .count = 2, .node = "leaf 2",
+		  .errors = { .counter = "symbol_errors", .count = 40, .seconds = 60, .value = 90,
+			      .peer_guid = 0x1, .peer_port = 4, .text = "40 of them" } },
 	};
 
 	(void)subnet;
-	if (from < 2)
+	if (from < 3)
 		*row = rows[from];
-	return from < 2;
+	return from < 3;
 }
 
 static inline bool
@@ -169,6 +173,34 @@ fake_subscription(void *subnet, uint64_t from, struct subscription_row *row)
 	*row = rows[from];
 	row->next = from + 1;
 	return true;
+}
+
+static inline void
+fake_counters(void *subnet, struct counters_view *v)
+{
+	(void)subnet;
+	*v = (struct counters_view){
+		.interval_s = 60, .sweeps = 3, .took_s = 60.04, .ports = 52, .unread = 1,
+		.mads = 57,
+	};
+}
+
+/* Both ends of a cable, and a device that does not answer. */
+static inline bool
+fake_counters_row(void *subnet, uint64_t from, struct counters_row *row)
+{
+	(void)subnet;
+	*row = (struct counters_row){
+		.next = from + 1, .guid = from == 2 ? 0x9999 : h.plan->fabric->nodes[from].guid,
+		.peer_guid = from == 2 ? 0 : h.plan->fabric->nodes[!from].guid,
+		.state = from == 2 ? "silent" : "read", .port = from != 2, .peer_port = from != 2,
+		.extended = from == 0,
+	};
+	if (from == 0)
+		row->errors[PERF_SYMBOL] = UINT64_C(5000000000);
+	if (from == 1)
+		row->errors[PERF_DOWNED] = row->errors[PERF_OVERRUN] = 15;
+	return from < 3;
 }
 
 static inline void
@@ -426,7 +458,9 @@ setup(void **state)
 					    .partition = fake_partition,
 					    .partitions = fake_partitions,
 					    .congestion = fake_congestion,
-					    .congestion_row = fake_congestion_row };
+					    .congestion_row = fake_congestion_row,
+					    .counters = fake_counters,
+					    .counters_row = fake_counters_row };
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,

@@ -142,10 +142,17 @@ test_cli(void **state)
 	weft_says("show subscriptions", 0, "   1  all traps     all", "");
 	weft_says("show subscriptions", 0, "  77  trap 129      LIDs 3-5", "");
 	weft_says("show subscriptions", 0, "   1  vendor 0x2c9  GID fe80000000000000", "");
-	weft_says("show health", 0, "     3  flapping         7  1970-01-01T00:00:01.000Z  "
+	weft_says("show health", 0, "     3  flapping               7  1970-01-01T00:00:01.000Z  "
 		  "traffic is kept off until it is well", "");
-	weft_says("show health", 0, "   all  unresponsive     1 ", "");
+	weft_says("show health", 0, "   all  unresponsive           1 ", "");
 	weft_says("show health", 0, "nothing: it is left in use, for reasons", "");
+	weft_says("show health", 0, "     9  errors: 40 of them     2  1970", "");
+	weft_says("show counters", 0, "read every 60 s; sweep 3; the last to end took 60.0 s: 52 "
+		  "ports, 57 requests, 1 times no reading", "");
+	weft_says("show counters", 0, "symbol_errors 5000000000\n", "");
+	weft_says("show counters", 0, "link_downed 15, buffer_overrun_errors 15\n", "");
+	weft_says("show counters", 0, "-  silent  -", "");
+	weft_says("show counters -o json", 0, "\"bits\": 64", "");
 	weft_says("show engines", 0, "minhop", "");
 	weft_says("show events", 0, "now master", "");
 	weft_says("show topology -o dot", 0, "graph fabric {", "");
