@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "sm/core/subnet.h"
 #include "sm/core/subnet_i.h"
+#include "sm/wire/sa.h"
 #include "tests/unit/core_bed.h"
 
 /*
@@ -145,11 +146,14 @@ struct harness_counts {
 	uint64_t judged;			/* states of tables between */
 	uint64_t pairs;				/* ways of packets walked at rest */
 	uint64_t registrations;			/* of clients looked for at rest */
+	uint64_t questions;			/* for paths, while things failed, */
+	uint64_t answers;			/* and how many of them were answered and judged */
 	uint64_t sets;				/* SMPs that write */
 };
 
 struct harness_judge;
 struct harness_client;
+struct harness_query;
 #define HARNESS_SMS 3
 #define HARNESS_CLIENTS 3
 
@@ -176,6 +180,9 @@ struct harness_run {
 	unsigned nsms;			/* in use */
 	struct harness_judge *judge;
 	struct harness_client *clients;	/* HARNESS_CLIENTS */
+	struct harness_query *queries;	/* of each of them, one at a time */
+	uint32_t questions;		/* MADs that ask for paths, so far */
+	unsigned pushed;		/* answers to what was written, so far */
 	struct region *region;		/* holds what managers borrow: configurations, names */
 	struct config *policy;		/* partitions and levels as they are now */
 	uint64_t members;		/* of the tenant by file: bits, by host */
@@ -270,6 +277,10 @@ harness_judge_resume(struct harness_run *r);
 /* What packets of every pair of hosts meet on each level that the plan tells; a sentence, or "". */
 void
 harness_judge_pairs(struct harness_run *r, const struct subnet *s, char *why, size_t size);
+/* A packet gets from a host to another on this service level now. */
+bool
+harness_judge_arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid,
+		      unsigned sl);
 
 /* ---- Clients: harness_client.c ---- */
 
@@ -279,10 +290,29 @@ void
 harness_clients_free(struct harness_run *r);
 bool
 harness_client_ask(struct harness_run *r, unsigned client, enum harness_kind kind, uint32_t what);
+/* One MAD from its port. */
+void
+harness_client_send(struct harness_run *r, unsigned client, const struct port_mad *m);
 /* Those who were asked to, or whose port came up again, register again; all is to be acknowledged,
  * and to be there. */
 void
 harness_clients_rest(struct harness_run *r);
+
+/* ---- Their questions while things fail: harness_query.c ---- */
+
+void
+harness_queries_new(struct harness_run *r);
+void
+harness_queries_free(struct harness_run *r);
+/* All that wait for no answer ask for a path, if they can be heard. */
+void
+harness_query_ask(struct harness_run *r);
+/* False: this is no answer to a question. */
+bool
+harness_query_answered(struct harness_run *r, unsigned client, const struct sa_header *h,
+		       const uint8_t *mad);
+bool
+harness_query_is_answer(const struct port_mad *m);
 
 /* ---- At rest: harness_rest.c ---- */
 

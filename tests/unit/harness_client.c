@@ -189,7 +189,8 @@ on_receive(void *arg, const struct port_mad *m)
 		return;
 	if (h.h.method == MAD_REPORT)
 		report(c, m);
-	else if (h.h.method & MAD_RESPONSE)
+	else if (h.h.method & MAD_RESPONSE &&
+		 !harness_query_answered(c->run, c->number, &h, port_mad_bytes(m)))
 		answered(c, (uint32_t)h.h.tid, h.h.status);
 }
 
@@ -217,6 +218,12 @@ harness_clients_new(struct harness_run *r)
 		if (direct_open(&c->port, r->b->m, c->node, 1, &ev, &e))
 			harness_wrong(r, "client: %s", e.text);
 	}
+}
+
+void
+harness_client_send(struct harness_run *r, unsigned client, const struct port_mad *m)
+{
+	(void)port_send(r->clients[client].port, m);
 }
 
 void

@@ -449,9 +449,9 @@ harness_judge_look(struct harness_run *r, bool rest)
 
 /* ---- At rest ---- */
 
-/* Does it get to the host on this level? */
-static bool
-arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid, unsigned sl)
+bool
+harness_judge_arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid,
+		      unsigned sl)
 {
 	const struct sim_port *p = &r->b->m->nodes[from].ports[1];
 	unsigned out, vl;
@@ -479,7 +479,7 @@ judge_pair(struct harness_run *r, const struct plan *p, const struct home *a, co
 					    level);
 
 		r->counts->pairs++;
-		if (!why[0] && !arrives(r, a->node, b->node, b->lid, sl))
+		if (!why[0] && !harness_judge_arrives(r, a->node, b->node, b->lid, sl))
 			snprintf(why, size, "on SL %u (level %u) no packet gets from %s to %s "
 				 "(LID %u)", sl, level, r->b->net->nodes[a->node].name,
 				 r->b->net->nodes[b->node].name, b->lid);

@@ -20,6 +20,7 @@
 
 #define AWAIT MSEC(500)		/* a stage, at most */
 #define LOOK MSEC(2)		/* in which nothing may leave that tells of a stage */
+#define ASK 32u			/* answers to what is written, between questions of clients */
 
 void
 harness_wrong(struct harness_run *r, const char *fmt, ...)
@@ -160,8 +161,8 @@ on_changed(void *arg, struct subnet *s)
 static bool
 on_out(struct bed_sm *sm, struct port_mad *m)
 {
-	(void)m;
-	look_at(sm->arg, true);
+	if (!harness_query_is_answer(m))
+		look_at(sm->arg, true);
 	return true;
 }
 
@@ -203,8 +204,11 @@ on_in(struct bed_sm *sm, struct port_mad *m)
 		damage(r, mad);
 	if (sm->s && sm->s->stage == SUBNET_PUSH &&
 	    (attr == ATTR_LINEAR_FDB || attr == ATTR_SL_TO_VL || attr == ATTR_PORT_INFO ||
-	     attr == ATTR_SWITCH_INFO))
+	     attr == ATTR_SWITCH_INFO)) {
 		harness_judge_look(r, false);
+		if (r->pushed++ % ASK == 0)
+			harness_query_ask(r);
+	}
 	return !r->why[0];
 }
 
@@ -373,6 +377,7 @@ begin(struct harness_run *r)
 	harness_judge_new(r);
 	make_managers(r);
 	harness_clients_new(r);
+	harness_queries_new(r);
 	for (unsigned i = 0; i < r->nsms && !r->why[0]; i++)
 		harness_start(r, &r->sms[i]);
 }
@@ -381,6 +386,7 @@ static void
 end(struct harness_run *r)
 {
 	r->place = HARNESS_ANYWHERE;
+	harness_queries_free(r);
 	harness_clients_free(r);
 	bed_free(r->b);
 	harness_judge_free(r);
@@ -445,6 +451,7 @@ strike(struct harness_run *r, const struct harness_fault *f)
 		r->counts->kinds[f->kind]++;
 		r->counts->faults++;
 	}
+	harness_query_ask(r);
 }
 
 bool

@@ -357,12 +357,13 @@ tell(const char *program, unsigned processes, double seconds, bool all)
 	none += print_counts("interrupted", c.places, HARNESS_PLACES, harness_place_name);
 	printf("%" PRIu64 " schedules in %.0f s (%.0f a second), %" PRIu64 " on 20 switches or "
 	       "more; %" PRIu64 " faults, %" PRIu64 " rests, %" PRIu64 " states between, %" PRIu64
-	       " ways, %" PRIu64 " registrations, %" PRIu64 " Sets\n", c.schedules, seconds,
+	       " ways, %" PRIu64 " registrations, %" PRIu64 " Sets, %" PRIu64 " questions while "
+	       "things failed, %" PRIu64 " answered\n", c.schedules, seconds,
 	       (double)c.schedules / seconds, c.large, c.faults, c.rests, c.judged, c.pairs,
-	       c.registrations, c.sets);
+	       c.registrations, c.sets, c.questions, c.answers);
 	/* So few as a sanitizer's build has time for do not come by every place. */
 	all = all && !IS_SANITIZED && c.schedules + 1 >= SCHEDULES;
-	return failures || (all && (none || c.large * 2 < c.schedules ||
+	return failures || (all && (none || c.large * 2 < c.schedules || !c.answers ||
 				    c.faults < 10 * c.schedules));
 }
 
