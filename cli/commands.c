@@ -21,7 +21,7 @@ static const char *const levels[] = { "error", "warning", "notice", "info", "deb
 static const char *const event_types[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
 	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
-	"health", "quarantined", "released", "overdue", NULL,
+	"health", "quarantined", "released", "overdue", "state", NULL,
 };
 
 static const struct cli_option wait_options[] = {
@@ -327,7 +327,7 @@ const struct cli_command cli_commands[] = {
 		.help = "what happened",
 		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
 			"link-down, silent, duplicate, refused, routed, repaired, fallback,\n"
-			"unrouted, trap, config, health, quarantined, released or overdue.\n"
+			"unrouted, trap, config, health, quarantined, released, overdue or state.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",

@@ -31,6 +31,24 @@ print_takeover(const json_t *s)
 	     done ? ms(up, t, "programmed_ms") : "");
 }
 
+/* The state that managers share. */
+static void
+print_etcd(const json_t *s)
+{
+	const json_t *etcd = json_object_get(s, "etcd"), *list = json_object_get(etcd, "endpoints");
+	json_t *ep;
+	size_t i;
+
+	if (!json_is_object(etcd))
+		return;
+	emit(stdout, "  etcd        %s%s%s, %llu changes unsent, revision %llu\n",
+	     field_str(etcd, "state"), field_str(etcd, "away_since")[0] ? " since " : "",
+	     field_str(etcd, "away_since"), N(etcd, "unsent"), N(etcd, "revision"));
+	json_array_foreach(list, i, ep)
+		emit(stdout, "    %s  %s%s%s\n", field_str(ep, "url"), field_str(ep, "state"),
+		     field_str(ep, "why")[0] ? ": " : "", field_str(ep, "why"));
+}
+
 static void
 print_safe(const json_t *s)
 {
@@ -106,6 +124,7 @@ print_ha(const struct cli *c, const json_t *data)
 		if (master[0])
 			emit(stdout, "  in charge   %s\n", master);
 		print_takeover(s);
+		print_etcd(s);
 		print_safe(s);
 		print_managers(json_object_get(s, "managers"));
 	}

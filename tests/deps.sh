@@ -7,8 +7,9 @@ set -eu
 packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
 	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev libssl-dev libcrypt-dev
+	libcurl4-openssl-dev
 	libcmocka-dev ibsim-utils infiniband-diags ibutils opensm libopensm-dev tshark python3
-	curl openssl
+	curl openssl etcd-server etcd-client
 	clang libclang-rt-14-dev mandoc"
 
 missing=
@@ -24,8 +25,9 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 
-# The opensm package brings a service. This machine may sit on a live fabric, and a second subnet
-# manager there is the last thing that its administrator wants: forbid the start, then disable.
+# The packages opensm and etcd-server bring services. This machine may sit on a live fabric, and a
+# second subnet manager there is the last thing that its administrator wants: forbid the start, then
+# disable.
 policy=/usr/sbin/policy-rc.d
 ours=
 if [ ! -e "$policy" ]; then
@@ -45,5 +47,11 @@ case $missing in
 *" opensm"*)
 	update-rc.d opensm disable >/dev/null 2>&1 || true
 	deb-systemd-helper disable opensm.service >/dev/null 2>&1 || true
+	;;
+esac
+case $missing in
+*" etcd-server"*)
+	update-rc.d etcd disable >/dev/null 2>&1 || true
+	deb-systemd-helper disable etcd.service >/dev/null 2>&1 || true
 	;;
 esac

@@ -43,7 +43,7 @@ _weft_values_of() {
 		if [ "$1" = "show events" ]; then
 			echo start port role sweep node-up node-down link-up link-down silent \
 				duplicate refused routed repaired fallback unrouted trap config
-				health quarantined released overdue
+				health quarantined released overdue state
 		else
 			echo ca switch router
 		fi ;;

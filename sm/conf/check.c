@@ -168,6 +168,37 @@ check_subnets(struct check *k)
 	return rc;
 }
 
+static int
+need(const struct check *k, const struct doc_node *etcd, const char *one, const char *other)
+{
+	return doc_error(k->d, check_place(etcd, one), ERR_INVALID, "etcd.%s: expected etcd.%s "
+			 "beside it", one, other);
+}
+
+/* The state that managers share. */
+static int
+check_etcd(const struct check *k)
+{
+	const struct config *c = k->c;
+	const struct doc_node *etcd = check_place(k->d->root, "etcd");
+	unsigned len = 0;
+
+	for (const char **ep = c->etcd.endpoints; ep && *ep; ep++)
+		len++;
+	if (len > 16)
+		return doc_error(k->d, check_place(etcd, "endpoints"), ERR_FULL,
+				 "etcd.endpoints: expected at most 16");
+	if (len && !strcmp(c->state, ":memory:"))
+		return doc_error(k->d, check_place(etcd, "endpoints"), ERR_INVALID,
+				 "etcd.endpoints: etcd needs a state file, not :memory:");
+	if (!c->etcd.cert != !c->etcd.key)
+		return need(k, etcd, c->etcd.cert ? "cert" : "key", c->etcd.cert ? "key" : "cert");
+	if (!c->etcd.user != !c->etcd.password_file)
+		return need(k, etcd, c->etcd.user ? "user" : "password_file",
+			    c->etcd.user ? "password_file" : "user");
+	return 0;
+}
+
 int
 check_config(struct config *c, const struct doc *d)
 {
@@ -176,7 +207,9 @@ check_config(struct config *c, const struct doc *d)
 
 	if (!d->root || d->root->kind != DOC_MAP)	/* it is empty */
 		return 0;
-	rc = check_subnets(&k);
+	rc = check_etcd(&k);
+	if (!rc)
+		rc = check_subnets(&k);
 	if (!rc)
 		rc = check_levels(&k);
 	if (!rc)

@@ -22,7 +22,7 @@
  * A key that is not an option is an error: a misspelt one gets the nearest word, one that stands
  * in the wrong place is told where it belongs, and one that a later version knows is told so.
  */
-#define LISTED_MAX 10u		/* so many possible words fit into a message */
+#define LISTED_MAX 12u		/* so many possible words fit into a message */
 
 /* One level of keys: the options that are its rows, and where their values go. */
 struct level {

@@ -126,6 +126,16 @@ struct config {
 	const char *file;		/* path it came from, NULL for built-in defaults */
 	const char *state;		/* path of the state file, ":memory:" for none */
 	struct {
+		const char **endpoints;	/* URLs, ends with NULL; NULL: there is none */
+		const char *prefix;	/* of keys */
+		const char *ca;		/* file; NULL: those of the system */
+		const char *cert;	/* file of our own certificate, NULL none, */
+		const char *key;	/* and of its key */
+		const char *user;	/* NULL: nobody */
+		const char *password_file;	/* of the user */
+		monotime timeout;	/* of a request */
+	} etcd;
+	struct {
 		const char *socket;	/* path */
 		const char *group;	/* may connect; NULL: only root and the daemon's user */
 	} control;

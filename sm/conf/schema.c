@@ -74,6 +74,46 @@ check_log(struct region *r, const char *s)
 	return check_path(r, s);
 }
 
+static const char *
+check_endpoint(struct region *r, const char *s)
+{
+	const char *host = !strncmp(s, "http://", 7) ? s + 7 : !strncmp(s, "https://", 8) ? s + 8 :
+		NULL;
+	size_t len = strlen(s);
+
+	if (!host || len > 250 || !*host || *host == '/' || *host == ':')
+		return NULL;
+	for (const char *c = s; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f || strchr("\"\\@?#", *c))
+			return NULL;
+	while (s[len - 1] == '/')
+		len--;
+	return memchr(host, '/', (size_t)(s + len - host)) ? NULL :
+		region_printf(r, "%.*s", (int)len, s);
+}
+
+/* Behind it follow "/", the table and the key of a row. */
+static const char *
+check_prefix(struct region *r, const char *s)
+{
+	size_t len = strlen(s);
+
+	(void)r;
+	if (*s != '/' || len < 2 || len > 200 || s[len - 1] == '/')
+		return NULL;
+	for (; *s; s++)
+		if (*s <= ' ' || *s >= 0x7f)
+			return NULL;
+	return s - len;
+}
+
+static const char *
+check_user(struct region *r, const char *s)
+{
+	(void)r;
+	return *s && strlen(s) < 256 ? s : NULL;
+}
+
 /* Directory services allow nearly anything, blanks and backslashes included. */
 static const char *
 check_group(struct region *r, const char *s)
@@ -166,6 +206,54 @@ const struct option schema_root[] = {
 		.stage = STAGE_RESTART, .offset = IN_CONFIG(state),
 		.help = "File that keeps what must survive a restart: which LID belongs to which "
 			"GUID, and the latest events. With :memory: nothing is kept.",
+	}, {
+		.name = "etcd.endpoints", .type = OPTION_NAMES, .filled = true, .initial = "null",
+		.check = check_endpoint, .form = "http://HOST:PORT or https://HOST:PORT",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.endpoints),
+		.help = "Members of an etcd cluster that the managers of a fabric share, at most "
+			"16: each has what must survive beside its state file, and what the master "
+			"confirms to a host no other loses. See ETCD in weftd(8). Without any the "
+			"state is on this host alone.",
+	}, {
+		.name = "etcd.prefix", .type = OPTION_TEXT, .initial = "/weft/site",
+		.check = check_prefix,
+		.form = "2 to 200 bytes that begin with / and do not end with it, without blanks",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.prefix),
+		.help = "What all keys in etcd begin with. All managers of a fabric have the same, "
+			"and so have their subnets' names; two fabrics have different ones.",
+	}, {
+		.name = "etcd.ca", .type = OPTION_TEXT, .initial = "null", .check = check_path,
+		.form = "a path with a / in it, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.ca),
+		.help = "File of the certificates that vouch for those of the members (PEM). null: "
+			"those of the system.",
+	}, {
+		.name = "etcd.cert", .type = OPTION_TEXT, .initial = "null", .check = check_path,
+		.form = "a path with a / in it, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.cert),
+		.help = "File of the certificate that this manager shows (PEM). It needs etcd.key.",
+	}, {
+		.name = "etcd.key", .type = OPTION_TEXT, .initial = "null", .check = check_path,
+		.form = "a path with a / in it, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.key),
+		.help = "File of its private key (PEM).",
+	}, {
+		.name = "etcd.user", .type = OPTION_TEXT, .initial = "null", .check = check_user,
+		.form = "a name of at most 255 bytes, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.user),
+		.help = "User of etcd that this manager is. It needs etcd.password_file.",
+	}, {
+		.name = "etcd.password_file", .type = OPTION_TEXT, .initial = "null",
+		.check = check_path, .form = "a path with a / in it, or null",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.password_file),
+		.help = "File whose first line is the password of that user. Keep it from others.",
+	}, {
+		.name = "etcd.timeout", .type = OPTION_DURATION, .min = MSEC_U(50),
+		.max = (uint64_t)SEC(30), .initial = "1s",
+		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.timeout),
+		.help = "etcd is away when no member has answered a request for so long. An answer "
+			"that confirms what a host left waits no longer than that; nothing else of "
+			"the fabric waits for etcd.",
 	}, {
 		.name = "control.socket", .type = OPTION_TEXT, .initial = FRAME_DEFAULT_SOCKET,
 		.check = check_socket,

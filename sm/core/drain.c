@@ -150,6 +150,23 @@ drains_load(struct subnet *s)
 }
 
 void
+drains_take(struct subnet *s, const char *key, const char *value)
+{
+	char ours[64];
+
+	drain_key(s, ours);
+	if (strcmp(key, ours))
+		return;
+	drains_free(&s->drains);
+	if (value)
+		parse(s, value);
+	if (s->role != ROLE_MASTER)
+		return;
+	s->want_route = true;
+	subnet_want_sweep(s, SWEEP_LIGHT);
+}
+
+void
 drains_save(struct subnet *s, store_done_fn fn, void *arg)
 {
 	struct buf value = {0};

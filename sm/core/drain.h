@@ -40,6 +40,9 @@ void
 drains_add(struct drains *d, const struct drain *new);
 void
 drains_load(struct subnet *s);
+/* A row that another manager changed (value NULL: deleted), if it is that of drained places. */
+void
+drains_take(struct subnet *s, const char *key, const char *value);
 void
 drains_save(struct subnet *s, store_done_fn fn, void *arg);
 void

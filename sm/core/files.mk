@@ -1,6 +1,7 @@
 core_src := \
 	sm/core/admin.c \
 	sm/core/between.c \
+	sm/core/beyond.c \
 	sm/core/claims.c \
 	sm/core/congestion.c \
 	sm/core/congestion_port.c \

@@ -65,11 +65,7 @@ takeover_up(struct subnet *s)
 
 /* ---- Reasons ---- */
 
-static void
-ha_reason(struct ha_status *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* One more; of more than there is room for, the first count. */
-static void
+void
 ha_reason(struct ha_status *h, const char *fmt, ...)
 {
 	va_list ap;
@@ -221,5 +217,7 @@ subnet_ha(struct subnet *s, struct ha_status *h)
 		fill_manager(s, &s->peers[n], &h->managers[h->nmanagers++]);
 	reason_role(s, h);
 	reason_strangers(s, h);
-	reason_registrations(s, h);
+	beyond_reasons(s, h);
+	if (!h->shared)
+		reason_registrations(s, h);
 }

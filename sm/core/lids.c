@@ -128,6 +128,26 @@ load_row(void *arg, const char *key, const char *value)
 	r->last_seen = seen;
 }
 
+/* What a port holds that we lead is the truth, and the row a hint for others. */
+void
+lids_take(struct subnet *s, const char *key, const char *value)
+{
+	size_t name = strlen(s->conf->name);
+	struct lid_record *r;
+	uint64_t guid;
+
+	if (strncmp(key, s->conf->name, name) || key[name] != ' ' ||
+	    !guid_parse(key + name + 1, &guid))
+		return;
+	r = record_find(&s->lids, guid);
+	if (r && r->present && s->role == ROLE_MASTER)
+		return;
+	if (value)
+		load_row(s, key, value);
+	else if (r)
+		r->lid = 0;
+}
+
 void
 lids_load(struct subnet *s)
 {

@@ -37,6 +37,9 @@ struct lid_store {
 /* lids.c */
 void
 lids_load(struct subnet *s);
+/* A row that another manager changed (value NULL: deleted). */
+void
+lids_take(struct subnet *s, const char *key, const char *value);
 bool
 lids_known(const struct subnet *s, uint64_t guid);	/* a port has it, or had it */
 void

@@ -20,6 +20,7 @@
 #include "sm/base/text.h"
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
+#include "sm/core/beyond.h"
 #include "sm/core/daemon.h"
 #include "sm/core/history.h"
 #include "sm/core/named.h"
@@ -45,6 +46,7 @@ struct weftd {
 	struct config *conf;
 	struct named *named;		/* files that `conf` names */
 	struct store *store;
+	struct beyond *beyond;		/* others that share the store; NULL */
 	struct history *history;
 	struct event_ring *events;	/* of it */
 	struct subnet **subnets;	/* conf->nsubnets */
@@ -469,7 +471,7 @@ open_state(struct weftd *w, struct error *e)
 		w->state_lock = daemon_lock(w->conf->state, "state", e);
 		if (w->state_lock < 0)
 			return w->state_lock;
-		w->store = store_open_sqlite(w->loop, w->conf->state, e);
+		w->store = beyond_store(w->loop, w->conf, e);
 		if (!w->store)
 			return e->code;
 	}
@@ -510,6 +512,7 @@ open_subnets(struct weftd *w, struct error *e)
 			.counters_row = ctl_counters_row,
 		};
 	}
+	w->beyond = beyond_new(w->store, w->loop, w->events, w->subnets, w->conf->nsubnets);
 	return 0;
 }
 
@@ -592,6 +595,7 @@ stop(struct weftd *w)
 	w->stopping = true;
 	reload_end(w->reload);
 	ctl_free(w->ctl);
+	beyond_free(w->beyond);
 	for (unsigned i = 0; w->subnets && i < w->conf->nsubnets; i++)
 		subnet_free(w->subnets[i]);
 	mem_free(w->subnets);

@@ -116,6 +116,16 @@ load_row(void *arg, const char *key, const char *value)
 }
 
 void
+office_take(struct subnet *s, const char *key, const char *value)
+{
+	char ours[64];
+
+	given_key(s, ours);
+	if (value && !strcmp(key, ours))
+		given_load(s, value);
+}
+
+void
 office_load(struct subnet *s)
 {
 	struct error e;

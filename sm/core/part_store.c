@@ -230,6 +230,60 @@ load_row(void *arg, const char *key, const char *value)
 			    key);
 }
 
+/* A partition of the file that commands gave members to has none of its own any more. */
+static void
+drop_if_empty(struct subnet *s, const struct part_row *r)
+{
+	if (!r->pkey && !r->nmembers)
+		part_rows_remove(&s->parts.rows, r->name);
+}
+
+static void
+unload_partition(struct subnet *s, const char *name)
+{
+	struct part_row *r = part_rows_find(&s->parts.rows, name);
+
+	if (!r)
+		return;
+	r->pkey = 0;
+	r->ipoib = false;
+	drop_if_empty(s, r);
+}
+
+static void
+unload_member(struct subnet *s, const char *rest)
+{
+	const char *slash = strrchr(rest, '/');
+	char name[PART_NAME_MAX + 1];
+	struct part_row *r;
+	uint64_t guid;
+
+	if (!slash || (size_t)(slash - rest) > PART_NAME_MAX || !guid_parse(slash + 1, &guid))
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
+	r = part_rows_find(&s->parts.rows, name);
+	if (r && part_row_unset(r, guid))
+		drop_if_empty(s, r);
+}
+
+/* What a name meant stays known when its row goes: nothing asks for it then. */
+void
+part_store_take(struct subnet *s, const char *key, const char *value)
+{
+	size_t len = strlen(s->conf->name);
+
+	if (strncmp(key, s->conf->name, len) || key[len] != '/')
+		return;
+	if (value)
+		load_row(s, key, value);
+	else if (!strncmp(key + len + 1, "partition/", 10))
+		unload_partition(s, key + len + 11);
+	else if (!strncmp(key + len + 1, "member/", 7))
+		unload_member(s, key + len + 8);
+	if (strcmp(key + len + 1, "ours"))
+		partitions_changed(s);
+}
+
 void
 part_store_load(struct subnet *s)
 {

@@ -165,6 +165,9 @@ bool
 part_row_unset(struct part_row *r, uint64_t guid);
 void
 part_store_load(struct subnet *s);
+/* A row that another manager changed (value NULL: deleted). */
+void
+part_store_take(struct subnet *s, const char *key, const char *value);
 /* Put the difference of one partition's rows to the store; to be committed. NULL: there is none. */
 void
 part_store_row(struct subnet *s, const struct part_row *from, const struct part_row *to);

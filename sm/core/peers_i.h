@@ -147,6 +147,10 @@ takeover_leads(struct subnet *s);
 /* And all is programmed. */
 void
 takeover_up(struct subnet *s);
+/* One more reason why it is not safe to fail over, a sentence; of more than there is room for, the
+ * first count. */
+void
+ha_reason(struct ha_status *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A state of SMInfo in words. */
 const char *
 sm_state_text(unsigned state);

@@ -108,6 +108,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	s->want_tables |= s->role == ROLE_STANDBY;
 	s->role = role;
 	s->role_since = loop_wall(s->env.loop);
+	beyond_role(s);
 	if (role == ROLE_MASTER) {
 		s->first_master_sweep = true;
 		guids_doubt(s);

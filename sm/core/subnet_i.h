@@ -168,6 +168,12 @@ struct subnet {
 	struct log_limit limit_device;
 };
 
+/* beyond.c: the role has changed; what `show ha` says of a store that managers share. */
+void
+beyond_role(struct subnet *s);
+void
+beyond_reasons(struct subnet *s, struct ha_status *h);
+
 /* subnet.c */
 void
 subnet_event(struct subnet *s, enum event_type type, enum log_level level, uint64_t guid,
@@ -237,6 +243,9 @@ subnet_address(struct subnet *s, struct device *d, unsigned port, struct transac
 /* office.c: who led last. */
 void
 office_load(struct subnet *s);
+/* A row that another manager changed (value NULL: deleted), if it is one of ours. */
+void
+office_take(struct subnet *s, const char *key, const char *value);
 /* We did, by this very port and LID. */
 bool
 office_is_ours(const struct subnet *s);

@@ -63,6 +63,31 @@ put_takeover(struct json *j, const struct ha_status *h)
 }
 
 static void
+put_beyond(struct json *j, const struct store_beyond *st)
+{
+	static const char *const states[] = {
+		[STORE_ENDPOINT_UNTRIED] = "not asked", [STORE_ENDPOINT_ANSWERS] = "answers",
+		[STORE_ENDPOINT_FAILED] = "failed",
+	};
+
+	jw_object(j, "etcd");
+	jw_str(j, "state", st->safe ? "has all" : st->away ? "away" : "behind");
+	put_wall(j, "away_since", st->away ? st->since : 0);
+	jw_uint(j, "unsent", st->unsent);
+	jw_uint(j, "revision", st->revision);
+	jw_array(j, "endpoints");
+	for (unsigned i = 0; i < st->nendpoints; i++) {
+		jw_object(j, NULL);
+		jw_str(j, "url", st->endpoints[i].url);
+		jw_str(j, "state", states[st->endpoints[i].state]);
+		jw_str(j, "why", st->endpoints[i].why[0] ? st->endpoints[i].why : NULL);
+		jw_end(j);
+	}
+	jw_end(j);
+	jw_end(j);
+}
+
+static void
 put_subnet(struct json *j, const struct ctl_subnet *s)
 {
 	struct ha_status h = { 0 };
@@ -81,6 +106,10 @@ put_subnet(struct json *j, const struct ctl_subnet *s)
 	for (unsigned i = 0; i < h.nmanagers; i++)
 		put_manager(j, &h.managers[i]);
 	jw_end(j);
+	if (h.shared)
+		put_beyond(j, &h.beyond);
+	else
+		jw_null(j, "etcd");
 	jw_bool(j, "safe", h.nreasons == 0);
 	jw_array(j, "reasons");
 	for (unsigned i = 0; i < h.nreasons; i++)

@@ -43,6 +43,7 @@ static const char *const type_names[EVENT_TYPES] = {
 	[EVENT_QUARANTINED] = "quarantined",
 	[EVENT_RELEASED] = "released",
 	[EVENT_OVERDUE] = "overdue",
+	[EVENT_STATE] = "state",
 };
 
 static const char *const figure_names[EVENT_FIGURES] = {

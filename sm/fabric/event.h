@@ -34,6 +34,7 @@ enum event_type {
 	EVENT_QUARANTINED,	/* and traffic is kept off it, or the port is disabled */
 	EVENT_RELEASED,		/* it is used again */
 	EVENT_OVERDUE,		/* a stage takes much longer than it should, or has ended at last */
+	EVENT_STATE,		/* etcd is away, back, or not the one that it was */
 	EVENT_TYPES,		/* number of types */
 };
 

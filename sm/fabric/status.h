@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "sm/base/clock.h"
+#include "sm/store/store.h"
 #include "sm/wire/congestion.h"
 #include "sm/wire/perf.h"
 
@@ -205,6 +206,8 @@ struct ha_status {
 	} takeover;			/* the last one */
 	unsigned nmanagers;
 	struct ha_manager managers[HA_MAX_MANAGERS];	/* that were seen in this run */
+	bool shared;		/* managers share the store, */
+	struct store_beyond beyond;	/* which is so */
 	/* Why the office cannot pass to another without loss, each a sentence. Each part of the
 	 * daemon that knows of one adds it: ha_reason(). None: it is safe to fail over. */
 	unsigned nreasons;

@@ -21,6 +21,7 @@ store_table_name(enum store_table table)
 		[STORE_CLIENTS] = "clients",
 		[STORE_GROUPS] = "groups",
 		[STORE_PARTITIONS] = "partitions",
+		[STORE_UNSENT] = "unsent",
 	};
 
 	return names[table];
@@ -38,9 +39,8 @@ pending(struct store *s)
 }
 
 static struct store_op *
-add_op(struct store *s, enum store_kind kind, enum store_table table)
+add_op(struct store_batch *b, enum store_kind kind, enum store_table table)
 {
-	struct store_batch *b = pending(s);
 	struct store_op *op;
 
 	if (b->len == b->size) {
@@ -55,26 +55,32 @@ add_op(struct store *s, enum store_kind kind, enum store_table table)
 }
 
 void
+store_batch_put(struct store_batch *b, enum store_table table, const char *key, const char *value)
+{
+	struct store_op *op = add_op(b, STORE_PUT, table);
+
+	op->key = region_strdup(b->region, key);
+	op->value = region_strdup(b->region, value);
+}
+
+void
 store_put(struct store *s, enum store_table table, const char *key, const char *value)
 {
-	struct store_op *op = add_op(s, STORE_PUT, table);
-
-	op->key = region_strdup(s->pending->region, key);
-	op->value = region_strdup(s->pending->region, value);
+	store_batch_put(pending(s), table, key, value);
 }
 
 void
 store_delete(struct store *s, enum store_table table, const char *key)
 {
-	struct store_op *op = add_op(s, STORE_DELETE, table);
+	struct store_batch *b = pending(s);
 
-	op->key = region_strdup(s->pending->region, key);
+	add_op(b, STORE_DELETE, table)->key = region_strdup(b->region, key);
 }
 
 void
 store_trim(struct store *s, enum store_table table, unsigned keep)
 {
-	add_op(s, STORE_TRIM, table)->keep = keep;
+	add_op(pending(s), STORE_TRIM, table)->keep = keep;
 }
 
 void
@@ -106,6 +112,30 @@ int
 store_scan(struct store *s, enum store_table table, store_row_fn fn, void *arg, struct error *e)
 {
 	return s->ops->scan(s, table, fn, arg, e);
+}
+
+void
+store_follow(struct store *s, const struct store_follower *f)
+{
+	if (s->ops->follow)
+		s->ops->follow(s, f);
+}
+
+void
+store_lead(struct store *s, const char *subnet, bool leads)
+{
+	if (s->ops->lead)
+		s->ops->lead(s, subnet, leads);
+}
+
+bool
+store_beyond(struct store *s, struct store_beyond *st)
+{
+	*st = (struct store_beyond){ 0 };
+	if (!s->ops->beyond)
+		return false;
+	s->ops->beyond(s, st);
+	return true;
 }
 
 void

@@ -42,6 +42,10 @@ struct store_ops {
 	void (*commit)(struct store *s, struct store_batch *b);
 	int (*scan)(struct store *s, enum store_table table, store_row_fn fn, void *arg,
 		    struct error *e);
+	/* NULL where the store is this host's alone. */
+	void (*follow)(struct store *s, const struct store_follower *f);
+	void (*lead)(struct store *s, const char *subnet, bool leads);
+	void (*beyond)(struct store *s, struct store_beyond *st);
 	/* Finish all commits, call store_batch_done() for those still due, free. */
 	void (*close)(struct store *s);
 };
@@ -56,6 +60,9 @@ struct store {
 /* "meta", "lids", "events", "clients", "groups": the tables' names in files. */
 const char *
 store_table_name(enum store_table table);
+/* One more change, behind those that the batch has. */
+void
+store_batch_put(struct store_batch *b, enum store_table table, const char *key, const char *value);
 /* Tell the owner of the commit, log an error, free the batch. On the loop's thread. */
 void
 store_batch_done(struct store_batch *b);

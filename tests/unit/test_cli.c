@@ -330,7 +330,7 @@ test_cli_fails(void **state)
 	weft_says("show nodes --type swich", 2, "",
 		  "--type cannot be \"swich\": it is ca, switch or router");
 	weft_says("show events --level loud", 2, "", "error, warning, notice, info or debug");
-	weft_says("show events --type loud", 2, "", "released or overdue");
+	weft_says("show events --type loud", 2, "", "overdue or state");
 	weft_says("show events --last 1 --after 2", 2, "", "--last and --after");
 	weft_says("show nodes nowhere", 1, "", "no node matches \"nowhere\"");
 	weft_says("reroute --engine updm", 2, "", "\"updn\"");

@@ -46,7 +46,7 @@ test_messages(void **state)
 		  "t.yaml:2:5: unknown option \"threads\" in a subnet: it belongs to the top of "
 		  "the file" },
 		{ "log.level: info\n", "t.yaml:1:1: unknown option \"log.level\"; "
-		  "expected state, control, log, events, names, "
+		  "expected state, etcd, control, log, events, names, "
 		  "threads, subnets, groups, partitions or "
 		  "qos" },
 		{ "log: {level: inof}\n", "t.yaml:1:14: log.level: expected error, warning, "
@@ -126,6 +126,35 @@ test_messages(void **state)
 		  "t.yaml:3:21: port: 0x00000000000000ab is the port of subnet a already" },
 		{ S "{name: a, port: \"x:1\"}\n  - name: b\n", "t.yaml:3:5: port: auto is for a "
 		  "single subnet; each of several needs a port of its own" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		expect_error(cases[i][0], cases[i][1]);
+}
+
+/* Endpoints, and what needs what. */
+static void
+test_etcd(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "etcd: {endpoints: [\"ftp://a:1\"]}\n",
+		  "t.yaml:1:20: etcd.endpoints: expected http://HOST:PORT or https://HOST:PORT, or "
+		  "a list of them, or null, found \"ftp://a:1\"" },
+		{ "etcd: {endpoints: \"http://u@a:1\"}\n",
+		  "t.yaml:1:19: etcd.endpoints: expected http://HOST:PORT or https://HOST:PORT, or "
+		  "a list of them, or null, found \"http://u@a:1\"" },
+		{ "etcd: {endpoints: \"http://a:1/b\"}\n",
+		  "t.yaml:1:19: etcd.endpoints: expected http://HOST:PORT or https://HOST:PORT, or "
+		  "a list of them, or null, found \"http://a:1/b\"" },
+		{ "etcd: {prefix: /a/}\n", "t.yaml:1:16: etcd.prefix: expected 2 to 200 bytes that "
+		  "begin with / and do not end with it, without blanks, found \"/a/\"" },
+		{ "state: \":memory:\"\netcd: {endpoints: \"http://a\"}\n",
+		  "t.yaml:2:19: etcd.endpoints: etcd needs a state file, not :memory:" },
+		{ "etcd: {cert: /a}\n",
+		  "t.yaml:1:14: etcd.cert: expected etcd.key beside it" },
+		{ "etcd: {password_file: /a}\n",
+		  "t.yaml:1:23: etcd.password_file: expected etcd.user beside it" },
 	};
 
 	(void)state;
@@ -428,7 +457,9 @@ test_print(void **state)
 static void
 test_print_golden(void **state)
 {
-	static const char head[] = "state: /var/lib/weft/weft.db\ncontrol:\n"
+	static const char head[] = "state: /var/lib/weft/weft.db\n"
+		"etcd:\n  endpoints: null\n  prefix: /weft/site\n  ca: null\n  cert: null\n"
+		"  key: null\n  user: null\n  password_file: null\n  timeout: 1s\ncontrol:\n"
 		"  socket: /run/weft/weft.sock\n  group: null\nlog:\n  level: notice\n  to: "
 		"journal\n"
 		"events:\n  keep: 10000\n  days: 0\n"
@@ -565,6 +596,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_etcd),
 		cmocka_unit_test(test_yaml),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_defaults),

@@ -243,6 +243,7 @@ static const struct range {
 	{ "health.per_minute.buffer_overrun_errors", "0", "1000000", "-1", "1000001" },
 	{ "health.per_minute.vl15_dropped", "0", "1000000", "-1", "1000001" },
 	{ "threads", "0", "64", "-1", "65" },
+	{ "etcd.timeout", "50ms", "30s", "49ms", "31s" },
 	{ "events.keep", "100", "200000", "99", "200001" },
 	{ "events.days", "0", "36500", "-1", "36501" },
 	{ "qos.high_limit", "0", "255", "-1", "256" },
