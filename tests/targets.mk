@@ -121,6 +121,7 @@ soak: deps
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
 	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed
+	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed_ibsim
 	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done

@@ -88,6 +88,26 @@ managers(struct wrong *w)
 		wrong_add(w, "no master: no port with IsSM has its own LID as SMLid");
 }
 
+/* End ports that are up and take another for the master. */
+static void
+sm_lids(struct wrong *w)
+{
+	if (!w->sm || !w->sm->info.lid || w->sm->info.sm_lid != w->sm->info.lid)
+		return;
+	for (uint32_t i = 0; i < w->m->net->nnodes; i++) {
+		const struct sim_node *n = &w->m->nodes[i];
+
+		for (unsigned k = 0; k <= n->nports; k++) {
+			const struct portinfo *info = &n->ports[k].info;
+
+			if (is_end_port(n, k) && info->lid && info->sm_lid != w->sm->info.lid &&
+			    (!k || info->state == PORT_ACTIVE))
+				wrong_add(w, "%s/%u has SMLid %u, and the master has LID %u",
+					  name(w, i), k, info->sm_lid, w->sm->info.lid);
+		}
+	}
+}
+
 /* ---- LIDs and GUIDs ---- */
 
 static void
@@ -400,6 +420,7 @@ wrong_list(const struct sim *s, struct buf *out, unsigned most)
 
 	w.n = faults_list(s, out, most);
 	run_kind(&w, managers, "managers");
+	run_kind(&w, sm_lids, "ports with another SMLid");
 	run_kind(&w, guids, "doubled GUIDs");
 	run_kind(&w, lids, "doubled LIDs");
 	links(&w);

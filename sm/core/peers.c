@@ -447,7 +447,9 @@ peers_poll(struct subnet *s)
 		subnet_want_sweep(s, SWEEP_HEAVY);
 		return;
 	}
-	bits_set(&d->sminfo, s->master.port);
+	s->ask_port = s->poll_failures == 1;
+	if (!s->ask_port)
+		bits_set(&d->sminfo, s->master.port);
 	transact_ready(s->transact, &d->agent.target);
 }
 
@@ -514,13 +516,32 @@ hand_over(struct subnet *s, struct transact_request *r)
 	sminfo_encode(&i, r->data);
 }
 
+/* Asked once: a host that is gone costs no more than that. */
+static bool
+port_next(struct subnet *s, struct device *d, struct transact_request *r)
+{
+	s->ask_port = false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_PORT_INFO;
+	r->attr_mod = s->master.port;
+	r->retries_less = UINT8_MAX;
+	if (!subnet_address(s, d, s->master.port, r))
+		return false;
+	d->inflight++;
+	return true;
+}
+
 bool
 peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 {
 	struct device *d = list_entry(a, struct device, agent);
 	int n;
 
-	if (a->kind != AGENT_DEVICE || (n = bits_pop(&d->sminfo)) < 0)
+	if (a->kind != AGENT_DEVICE)
+		return false;
+	if (s->ask_port && s->role == ROLE_STANDBY && d->guid == s->master.node_guid)
+		return port_next(s, d, r);
+	if ((n = bits_pop(&d->sminfo)) < 0)
 		return false;
 	r->method = MAD_GET;
 	r->attr_id = ATTR_SM_INFO;
@@ -554,6 +575,32 @@ poll_failed(struct subnet *s, bool answered)
 	subnet_want_sweep(s, SWEEP_HEAVY);
 }
 
+/* A master that ended has left its port behind, which announces nobody: there is nothing to wait
+ * for. One that hangs is announced, and a host that is gone does not answer: both are polled on. */
+static void
+port_done(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct portinfo i;
+	char text[200];
+
+	if (s->role != ROLE_STANDBY || d->guid != s->master.node_guid)
+		return;
+	if (!res->error && !res->mad_status) {
+		portinfo_decode(&i, res->data);
+		if (!(i.cap_mask & CAP_IS_SM)) {
+			takeover_begins(s, TAKEOVER_LOST, s->master.guid);
+			subnet_event(s, EVENT_ROLE, LOG_L_WARNING, s->master.guid, s->master.port,
+				     "the master does not answer, and its port announces no "
+				     "subnet manager any more: %s",
+				     peers_text(s, &s->master, text, sizeof(text)));
+			subnet_want_sweep(s, SWEEP_HEAVY);
+			return;
+		}
+	}
+	bits_set(&d->sminfo, s->master.port);
+	transact_ready(s->transact, &d->agent.target);
+}
+
 void
 peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 {
@@ -563,6 +610,10 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (a->kind != AGENT_DEVICE)
 		return;
 	d->inflight--;
+	if (res->attr_id == ATTR_PORT_INFO) {
+		port_done(s, d, res);
+		return;
+	}
 	if (res->method == MAD_SET && s->role == ROLE_MASTER) {
 		struct peer_sm *p = peer_find(s, d->guid, (unsigned)res->cookie);
 

@@ -125,6 +125,7 @@ struct subnet {
 					 * led beside it */
 	bool handover_put_off;		/* but first is asked whether it lives */
 	unsigned poll_failures;	/* in a row */
+	bool ask_port;		/* does the master's port announce a manager at all? */
 	monotime polled;	/* when the last question to the master went out */
 	struct handover handover;
 	struct takeover takeover;

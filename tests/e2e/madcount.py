@@ -61,6 +61,9 @@ class Counter:
     def total(self):
         return sum(self.table().values())
 
+    def asked(self, method):
+        return sum(n for (m, _), n in self.table().items() if m == method)
+
     def sets(self, attribute):
         need(self.total(), "no MAD at all was counted: is madcount.so built?")
         return sum(n for (method, a), n in self.table().items()

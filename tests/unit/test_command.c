@@ -338,7 +338,8 @@ test_wrong(void **state)
 	m->nodes[A].ports[0].info.lid = 3;
 	m->nodes[B].ports[0].info.lid = 4;
 	m->nodes[H1].ports[1].info.cap_mask |= CAP_IS_SM;
-	m->nodes[H1].ports[1].info.sm_lid = 1;
+	m->nodes[H1].ports[1].info.sm_lid = m->nodes[H2].ports[1].info.sm_lid = 1;
+	m->nodes[A].ports[0].info.sm_lid = m->nodes[B].ports[0].info.sm_lid = 1;
 	m->nodes[A].sw.linear_fdb_top = m->nodes[B].sw.linear_fdb_top = 4;
 	model_lft_set(&m->nodes[A], 0, (const uint8_t[64]){ 255, 1, 2, 0, 3 });
 	model_lft_set(&m->nodes[B], 0, (const uint8_t[64]){ 255, 1, 4, 2, 0 });
@@ -403,6 +404,8 @@ test_wrong_rest(void **state)
 	text = say(d, "wrong");
 	has(text, "h1 and h2/1 have the same LID 1");
 	m->nodes[H2].ports[1].info.lid = 2;
+	m->nodes[H2].ports[1].info.sm_lid = 7;
+	has(say(d, "wrong"), "h2/1 has SMLid 7, and the master has LID 1\n1 thing is");
 	m->nodes[H2].ports[1].info.sm_lid = 1;
 	/* One a second by its SubnetTimeOut; the first two go at once and after that time. */
 	say(d, "trap h2/1 144");
