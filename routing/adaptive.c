@@ -17,7 +17,6 @@ struct numbering {
 	const struct adaptive_input *in;
 	struct plan_ar_switch **found;	/* by switch: candidate sets; owned */
 	struct plan_adaptive *out;	/* being made */
-	uint32_t *old_home;		/* by switch: its index in the plan before; NULL */
 	uint32_t *weight;		/* by switch: LIDs whose home it is */
 };
 
@@ -42,18 +41,10 @@ struct ballot {
 	bool *taken;		/* by number */
 };
 
-static uint32_t
-home_of(const struct fabric *f, const struct fabric *old, uint32_t sw)
-{
-	uint32_t node = fabric_node_by_guid(old, fabric_switch_node(f, sw)->guid);
-
-	return node == FABRIC_NONE ? FABRIC_NONE : old->nodes[node].sw;
-}
-
 static void
 numbering_init(struct numbering *n)
 {
-	const struct plan *p = n->in->plan, *old = n->in->previous;
+	const struct plan *p = n->in->plan;
 	uint32_t len = p->fabric->nswitches;
 
 	n->found = mem_array(len, sizeof(struct plan_ar_switch *));
@@ -62,11 +53,6 @@ numbering_init(struct numbering *n)
 	for (uint32_t lid = 1; lid <= p->lids->top; lid++)
 		if (p->lids->dest[lid].sw != FABRIC_NONE)
 			n->weight[p->lids->dest[lid].sw]++;
-	if (!old || !old->adaptive)
-		return;
-	n->old_home = mem_array(len, sizeof(*n->old_home));
-	for (uint32_t sw = 0; sw < len; sw++)
-		n->old_home[sw] = home_of(p->fabric, old->fabric, sw);
 }
 
 static void
@@ -75,7 +61,6 @@ numbering_end(struct numbering *n)
 	for (uint32_t sw = 0; sw < n->out->nswitches; sw++)
 		plan_ar_switch_unref(n->found[sw]);
 	mem_free(n->found);
-	mem_free(n->old_home);
 	mem_free(n->weight);
 }
 
@@ -83,9 +68,7 @@ numbering_end(struct numbering *n)
 static const struct plan_ar_switch *
 before(const struct numbering *n, uint32_t sw)
 {
-	uint32_t old = n->old_home ? n->old_home[sw] : FABRIC_NONE;
-
-	return old == FABRIC_NONE ? NULL : n->in->previous->adaptive->sw[old];
+	return n->in->held ? n->in->held->sw[sw] : NULL;
 }
 
 static void
@@ -106,21 +89,17 @@ cast_table(const struct numbering *n, const struct plan_ar_switch *s,
 	   const struct plan_ar_switch *old, unsigned t, struct ballot *b)
 {
 	bool same = old && t < old->ntables &&
-		old->table[t].by_port == s->table[t].by_port;
+		old->nhomes == s->nhomes && old->table[t].by_port == s->table[t].by_port;
 
 	for (uint32_t i = 0; i < (s->table[t].by_port ? 256 : s->nhomes); i++) {
-		uint32_t weight = s->table[t].by_port ? 1 : n->weight[i], was = i;
+		uint32_t weight = s->table[t].by_port ? 1 : n->weight[i];
 		uint16_t id = s->table[t].group[i];
 
 		if (!id)
 			continue;
 		b->sets[id].weight += weight;
-		if (!same)
-			continue;
-		if (!s->table[t].by_port)
-			was = n->old_home[i];
-		if (was != FABRIC_NONE && (s->table[t].by_port || was < old->nhomes))
-			cast(b, id, old->table[t].group[was], weight);
+		if (same)
+			cast(b, id, old->table[t].group[i], weight);
 	}
 }
 

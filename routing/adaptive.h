@@ -25,8 +25,7 @@ struct adaptive_ability {
 struct adaptive_input {
 	const struct plan *plan;		/* rows, LIDs, lanes, ranks: proved */
 	const struct adaptive_ability *ability;	/* by switch */
-	const struct plan *previous;		/* whose numbers stay; its snapshot may be another;
-						 * NULL */
+	const struct plan_adaptive *held;	/* whose numbers stay, of the same switches; NULL */
 	alternatives_fn alternatives;		/* the engine's; NULL: by what the plan has */
 	uint8_t mode;				/* enum ar_lid_state of LIDs that have a group */
 	bool recovery;				/* where it is supported */

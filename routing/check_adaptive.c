@@ -236,9 +236,10 @@ check_behind(struct groups *g, uint32_t sw, uint32_t home, bool down)
 			port = plan_row_port(g->rows[k][sw], g->lids[i]);
 			e = port == LFT_NO_PORT ? FABRIC_NONE :
 				channels_edge(&g->c->channels, sw, port);
-			if (e == FABRIC_NONE)
+			if (e == FABRIC_NONE && !g->rows[1])
 				blame_sender(g, sw, home, "leads to a switch that has no way on");
-			else if (down && is_up(&g->c->order, sw, g->c->f->edges[e].to))
+			if (e != FABRIC_NONE && down &&
+			    is_up(&g->c->order, sw, g->c->f->edges[e].to))
 				blame_sender(g, sw, home, "leads down to a switch that goes up");
 		}
 }

@@ -32,38 +32,8 @@ struct level {
 	void *base;			/* the struct that the rows' offsets are in */
 };
 
-/* Keys of versions to come. */
-static const struct later {
-	const struct option *table;	/* where the key would stand */
-	const char *name;		/* with its prefix */
-	const char *allowed;		/* a value that means what this version does, or NULL */
-	const char *why;		/* one sentence */
-} laters[] = {
-	{ schema_subnet, "routing.adaptive", "off",
-	  "this version routes statically; only off is possible" },
-};
-
 static int
 set_map(const struct level *l, const struct doc *d, const struct doc_node *map);
-
-static int
-check_later(const struct level *l, const struct doc *d, const char *name,
-	    const struct doc_item *item, bool *known)
-{
-	for (size_t i = 0; i < sizeof(laters) / sizeof(laters[0]); i++) {
-		const struct later *later = &laters[i];
-
-		if (later->table != l->table || strcmp(later->name, name) != 0)
-			continue;
-		*known = true;
-		if (later->allowed && item->value->kind == DOC_SCALAR &&
-		    strcmp(item->value->text, later->allowed) == 0)
-			return 0;
-		return doc_error(d, later->allowed ? item->value : item->key, ERR_UNSUPPORTED,
-				 "%s: %s", name, later->why);
-	}
-	return 0;
-}
 
 static void
 list_words(const char *const *words, struct buf *out)
@@ -228,8 +198,6 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 {
 	const char *name = region_printf(d->region, "%s%s", l->prefix, item->key->text);
 	const struct option *o = schema_find(l->table, name);
-	bool known = false;
-	int rc;
 
 	if (strchr(item->key->text, '.'))	/* groups are maps: log.level is no key */
 		return unknown_key(l, d, name, item->key);
@@ -240,9 +208,6 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 			set_entries(l, d, o, item->value);
 	if (o)
 		return option_set(o, l->base, d, item->value);
-	rc = check_later(l, d, name, item, &known);
-	if (known)
-		return rc;
 	if (schema_is_group(l->table, name))
 		return set_group(l, d, name, item->value);
 	return unknown_key(l, d, name, item->key);

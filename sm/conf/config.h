@@ -44,6 +44,11 @@ enum config_action {
 };
 
 /* What a manager does with the tables that it finds when it becomes master. */
+enum config_adaptive {
+	CONFIG_ADAPTIVE_OFF,
+	CONFIG_ADAPTIVE_ON,
+};
+
 enum config_takeover {
 	TAKEOVER_KEEP,		/* they stay, if they can be proved */
 	TAKEOVER_CONVERGE,	/* they become those of its engines */
@@ -68,6 +73,7 @@ struct config_subnet {
 	struct {
 		const char **engines;	/* NULL-terminated */
 		enum config_fallback fallback;
+		enum config_adaptive adaptive;
 		uint64_t *roots;	/* GUIDs */
 		unsigned nroots;
 		struct {

@@ -25,6 +25,7 @@
 	.help = (text)
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
+static const char *const adaptive_words[] = { "off", "on", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const action_words[] = {
 	"ignore", "report", "drain", "isolate", "disable", NULL,
@@ -529,6 +530,13 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.fallback),
 		.help = "When an engine fails: warn and try the next one, or refuse and keep the "
 			"tables that the devices hold.",
+	}, {
+		.name = "routing.adaptive", .type = OPTION_WORD, .initial = "off",
+		.words = adaptive_words,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive),
+		.help = "on: switches that can do so spread packets over all of the shortest "
+			"ways, by groups of ports that are proved as the tables are. off: they "
+			"forward by their tables alone.",
 	}, {
 		.name = "routing.roots", .type = OPTION_GUIDS, .min = 1, .max = UINT64_MAX,
 		.initial = "[]", .stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.roots),

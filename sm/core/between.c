@@ -14,14 +14,15 @@ static bool
 is_between(const struct subnet *s)
 {
 	return s->stage == SUBNET_PORTS || s->stage == SUBNET_GUIDS ||
-	       s->stage == SUBNET_CONGESTION ||
+	       s->stage == SUBNET_CONGESTION || s->stage == SUBNET_ADAPTIVE ||
 	       (s->stage == SUBNET_MULTICAST && s->multicast.step != MULTICAST_WITHDRAW);
 }
 
 bool
 between_start(struct subnet *s)
 {
-	return disable_write(s) || mft_write(s) || guids_write(s) || congestion_write(s);
+	return disable_write(s) || mft_write(s) || guids_write(s) ||
+	       adaptive_write(s) || congestion_write(s);
 }
 
 void

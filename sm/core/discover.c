@@ -40,7 +40,7 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 		char text[DEVICE_TEXT_SIZE];
 
 		d->silent = false;
-		d->lft_trusted = false;		/* who knows what happened to it meanwhile */
+		topo_doubt_table(d);		/* who knows what happened to it meanwhile */
 		tables_forget_device(&s->topo.tables, d);
 		for (unsigned n = 0; n <= d->info.num_ports; n++) {
 			guids_forget(s, &d->ports[n]);
@@ -203,7 +203,7 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	if (d->complete && d->sw.linear_fdb_top != old.linear_fdb_top &&
 	    !(d->ports[0].stubborn & FIELD_FDB_TOP)) {
 		/* Somebody reset it, or wrote it behind our back. */
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		s->sweep.changed = true;
 	}
 	if (changed && s->role == ROLE_MASTER && !s->first_master_sweep)
@@ -423,7 +423,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 		d->wait_port0 = false;
 		/* It was reset, or somebody else has taken it in hand. */
 		if (p->info.lid != old.lid) {
-			d->lft_trusted = false;
+			topo_doubt_table(d);
 			tables_forget(&s->topo.tables, p);
 			guids_forget(s, p);
 			congestion_forget(s, p);

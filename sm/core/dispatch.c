@@ -48,6 +48,8 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 		return guids_next(s, agent_of(t), r);
 	case SUBNET_CONGESTION:
 		return congestion_next(s, agent_of(t), r);
+	case SUBNET_ADAPTIVE:
+		return adaptive_next(s, agent_of(t), r);
 	case SUBNET_PORTS:
 		return disable_next(s, agent_of(t), r);
 	default:
@@ -131,6 +133,9 @@ on_done(void *arg, struct transact_target *t, const struct transact_result *res)
 	case SUBNET_CONGESTION:
 		congestion_done(s, agent_of(t), res);
 		break;
+	case SUBNET_ADAPTIVE:
+		adaptive_done(s, agent_of(t), res);
+		break;
 	case SUBNET_PORTS:
 		disable_done(s, agent_of(t), res);
 		break;
@@ -166,6 +171,9 @@ on_idle(void *arg)
 		break;
 	case SUBNET_CONGESTION:
 		congestion_idle(s);
+		break;
+	case SUBNET_ADAPTIVE:
+		adaptive_idle(s);
 		break;
 	case SUBNET_PORTS:
 		disable_idle(s);

@@ -1,4 +1,6 @@
 core_src := \
+	sm/core/adaptive.c \
+	sm/core/adaptive_job.c \
 	sm/core/admin.c \
 	sm/core/between.c \
 	sm/core/beyond.c \
@@ -40,6 +42,7 @@ core_src := \
 	sm/core/planner.c \
 	sm/core/proof.c \
 	sm/core/push.c \
+	sm/core/push_adaptive.c \
 	sm/core/push_end.c \
 	sm/core/push_few.c \
 	sm/core/push_lanes.c \

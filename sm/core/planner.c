@@ -310,11 +310,13 @@ run(void *arg)
 						  j->plan, &j->why);
 	if (j->error)
 		return;
+	adaptive_run(j);
 	count_changes(j);
 	mtree_close(j->plan->fabric, &j->trees);
 	j->shifts = j->shadow && lanes_shift(j);
 	if (j->shadow && (j->entries || j->shifts))
 		stages_make(j);
+	adaptive_mix(j);
 	if (j->measured)
 		measure(j);
 	/* Virtual time stands still meanwhile; what the machine took differs from run to run. */
@@ -414,6 +416,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	mft_held(s, f, NULL, &j->trees);
 	multicast_levels(s, &j->trees);
 	find_held(j, s, f);
+	adaptive_begin(s, j);
 	if (r && r->c.kind == CHANGE_ROUTE && r->c.forget_levels)
 		j->given.stale = 0;
 	rules_job_begin(&j->rules, s, r && r->c.kind == CHANGE_ROUTE && r->c.apply_names);
@@ -458,6 +461,7 @@ planner_free_job(struct plan_job *j)
 	mtree_set_free(&j->trees);
 	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
 		lane_tables_unref(j->held[sw]);
+	adaptive_end(j);
 	mem_free(j->held);
 	mem_free(j->refuses);
 	plan_unref(j->plan);

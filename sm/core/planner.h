@@ -34,6 +34,12 @@ struct plan_job {
 	uint32_t load_after;		/* and with the plan */
 	struct lane_tables **held;	/* by switch: SL to VL maps that it holds; NULL */
 	struct partition_job *parts;	/* P_Keys, compiled along; NULL: none */
+	struct adaptive_ability *ability;	/* by switch: who can route adaptively; NULL */
+	struct plan_ar_switch **spread;	/* by switch: groups that it holds; reference, NULL */
+	struct adaptive_read **spread_read;	/* or what its entries were read to be; likewise */
+	struct plan_adaptive *spread_before;	/* the same by the plan's snapshot; NULL */
+	bool spread_known;		/* all of what is held can be told so */
+	const struct fabric **spread_of;	/* and by whose switches; reference */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
 	struct rules_job rules;		/* of quality of service, compiled along */

@@ -24,6 +24,7 @@
  * all that has changed only their devices are walked over (push_few.c).
  */
 #include "sm/core/push.h"
+#include "sm/core/push_adaptive.h"
 #include "sm/core/push_i.h"
 
 #include <stdarg.h>
@@ -129,7 +130,11 @@ switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 static bool
 rows_next(struct subnet *s, struct device *d, struct transact_request *r)
 {
-	return switch_info_next(s, d, r) || (!d->switch_info_sent && push_table_next(s, d, r));
+	if (switch_info_next(s, d, r))
+		return true;
+	if (d->switch_info_sent)
+		return false;
+	return d->ar && d->ar->leave ? push_adaptive_leave_next(d, r) : push_table_next(s, d, r);
 }
 
 static void
@@ -249,6 +254,9 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return push_lanes_next(s, d, r, port) || config_next(s, d, r, port);
 	case PUSH_ARBITRATION:
 		return push_arbitration_next(s, d, r, port);
+	case PUSH_GROUPS_LESS:
+	case PUSH_GROUPS:
+		return push_groups_next(s, d, r);
 	case PUSH_NEW:
 		return rows_next(s, d, r);
 	case PUSH_LINKS:
@@ -458,6 +466,8 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		d->switch_info_sent = false;
 		transact_ready(s->transact, &d->agent.target);
 	}
+	if (push_adaptive_answer(s, d, res))
+		again = true;
 	if (res->attr_id == ATTR_LINEAR_FDB)
 		push_table_answer(s, d, res);
 	if (res->attr_id == ATTR_SL_TO_VL)
@@ -466,7 +476,7 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		push_arbitration_answer(s, d, res);
 	if (res->attr_id == ATTR_P_KEY_TABLE && push_pkeys_planned(s))
 		again = push_pkeys_answer(s, d, res);
-	if (res->error)
+	if (res->error && res->attr_id != AR_ATTR_INFO)
 		lost(s, d, res);
 	else if (res->mad_status && !again)
 		refused(s, d, res);
@@ -575,6 +585,11 @@ start_device(struct subnet *s, struct device *d)
 		if (!push_arbitration_start(s, d))
 			return;
 		break;
+	case PUSH_GROUPS_LESS:
+	case PUSH_GROUPS:
+		if (!push_groups_start(s, d))
+			return;
+		break;
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
@@ -626,7 +641,7 @@ after_pkeys(const struct subnet *s)
 {
 	if (s->push.few)
 		return PUSH_CONFIG;
-	return s->push.live ? PUSH_DROP : PUSH_LANES;
+	return s->push.live ? PUSH_GROUPS_LESS : PUSH_LANES;
 }
 
 /* Where nothing forwards yet tables and links may come together. */
@@ -644,6 +659,10 @@ skip_stages(const struct subnet *s, enum push_step step)
 
 	if ((step == PUSH_PKEYS_SWITCHES || step == PUSH_PKEYS_HOSTS) && !push_pkeys_due(s))
 		step = after_pkeys(s);
+	if (step == PUSH_GROUPS_LESS && !push_groups_due(s, step))
+		step = PUSH_DROP;
+	if (step == PUSH_GROUPS && !push_groups_due(s, step))
+		step = PUSH_ACTIVATE;
 	if (step == PUSH_DROP && !(st && st->drops))
 		step = PUSH_LANES;
 	if (step == PUSH_LANES && !s->push.plan->sls)
@@ -713,6 +732,19 @@ stage_ended(struct subnet *s)
 			   PUSH_LANES);
 }
 
+/* What follows is proved with groups as they were to be by now. */
+static void
+groups_ended(struct subnet *s)
+{
+	if (push_groups_due(s, PUSH_GROUPS_LESS)) {
+		s->push.cut = true;
+		s->push.failed_tables++;
+		push_end(s);
+		return;
+	}
+	push_step_start(s, PUSH_DROP);
+}
+
 /* Rows and links that need the lanes are not touched where these are not in. */
 static void
 lanes_ended(struct subnet *s)
@@ -765,7 +797,13 @@ push_idle(struct subnet *s)
 	case PUSH_STAGE:
 		stage_ended(s);
 		break;
+	case PUSH_GROUPS_LESS:
+		groups_ended(s);
+		break;
 	case PUSH_CONFIG:
+		push_step_start(s, PUSH_GROUPS);
+		break;
+	case PUSH_GROUPS:
 		push_step_start(s, PUSH_ACTIVATE);
 		break;
 	case PUSH_ACTIVATE:

@@ -54,6 +54,7 @@ enum push_step {
 	PUSH_OWN_PORT,		/* our own LID first */
 	PUSH_PKEYS_SWITCHES,	/* P_Keys: ports of switches that lead to hosts, */
 	PUSH_PKEYS_HOSTS,	/* and end ports */
+	PUSH_GROUPS_LESS,	/* groups of adaptive routing lose what they will not have */
 	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
 	PUSH_LANES,		/* SL to VL maps, before anything that is proved with them */
 	PUSH_ARBITRATION,	/* VL arbitration tables, where QoS is configured */
@@ -63,6 +64,7 @@ enum push_step {
 	PUSH_STAGE,		/* old and new do not mix: entries that change, set by set */
 	PUSH_DRAIN_WAIT,	/* packets of the old tables leave the fabric */
 	PUSH_CONFIG,		/* tables, port fields, ARMED */
+	PUSH_GROUPS,		/* groups of adaptive routing get all that they will have */
 	PUSH_ACTIVATE,		/* ARMED to ACTIVE */
 	PUSH_DONE,
 };
@@ -102,7 +104,8 @@ struct push {
 	struct push_few *few;		/* the only devices that are looked at, owned; NULL: all */
 	uint32_t at;			/* place in topo.table, or there, where the walk goes on */
 	monotime started;
-	uint32_t blocks;		/* LFT blocks written */
+	uint32_t blocks;		/* LFT blocks written, adaptive ones too */
+	uint32_t group_blocks;		/* blocks of groups of adaptive routing */
 	uint32_t entries;		/* LFT entries that changed, against what was known */
 	uint32_t pkey_blocks;		/* P_Key blocks written */
 	uint32_t sets;			/* Sets sent */

@@ -82,7 +82,7 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 		subnet_want_device(s, d->guid);
 	/* The Set that cleared the bit has also set LinearFDBTop, which told of a reset. */
 	if (d->info.node_type == NODE_SWITCH && (fell || (!n && old.lid != p->info.lid))) {
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		d->lft_failed = true;
 		push_failure(s, d, "lost a link or was reset while it was programmed");
 	}

@@ -9,6 +9,8 @@
  * device stops answering in the middle, it is not trusted: it is read again before the next
  * routing. At the end of a push every switch is held against the plan, so that none is forgotten.
  */
+#include "sm/core/adaptive.h"
+#include "sm/core/push_adaptive.h"
 #include "sm/core/push_i.h"
 
 #include <string.h>
@@ -39,6 +41,13 @@ push_table_is_staged(const struct subnet *s, const struct device *d)
 	return row_goal(s, d) != NULL;
 }
 
+/* Its blocks, of whichever table. */
+static uint32_t
+row_end(const struct device *d, const struct plan_row *row)
+{
+	return plan_row_blocks(row) * (adaptive_is_on(d) ? LFT_BLOCK_LEN / AR_LFT_BLOCK : 1);
+}
+
 /* The next block that the switch is not known to hold. */
 static uint32_t
 next_block(const struct device *d, const struct plan_row *goal)
@@ -59,11 +68,12 @@ bool
 push_table_next(struct subnet *s, struct device *d, struct transact_request *r)
 {
 	struct plan_row *goal = row_goal(s, d);
-
 	uint32_t block;
 
-	if (!goal || !d->lft_pending || d->lft_next >= plan_row_blocks(goal))
+	if (!goal || !d->lft_pending || d->lft_next >= row_end(d, goal))
 		return false;
+	if (adaptive_is_on(d))
+		return push_adaptive_row_next(s, d, goal, r);
 	block = next_block(d, goal);
 	d->lft_next = block + 1;
 	if (block >= plan_row_blocks(goal))
@@ -83,14 +93,15 @@ push_table_settled(struct subnet *s, struct device *d)
 {
 	struct plan_row *goal = row_goal(s, d);
 
-	if (!goal || !d->lft_pending || d->lft_inflight ||
-	    d->lft_next < plan_row_blocks(goal))
+	if (!goal || !d->lft_pending || d->lft_inflight || d->lft_next < row_end(d, goal))
 		return;
 	d->lft_pending = false;
 	if (d->lft_failed) {
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		return;
 	}
+	if (adaptive_is_on(d))
+		push_adaptive_row_held(s, d);
 	plan_row_unref(d->lft);
 	d->lft = plan_row_ref(goal);
 	d->lft_trusted = true;
@@ -101,7 +112,7 @@ push_table_abandon(struct device *d)
 {
 	/* Blocks may be in, acknowledged or not. */
 	if (d->lft_pending)
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 	d->lft_pending = false;
 }
 
@@ -125,7 +136,7 @@ push_verify_tables(struct subnet *s)
 		sw = plan->fabric->nodes[d->fabric_node].sw;
 		if (plan->fixed[sw] || !plan->rows[sw] || holds(d, plan->rows[sw]))
 			continue;
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		if (d->push_failed)
 			continue;
 		s->push.failed_tables++;
@@ -138,6 +149,8 @@ push_verify_tables(struct subnet *s)
 bool
 push_read_next(struct device *d, struct transact_request *r)
 {
+	if (push_adaptive_reads(d))
+		return push_adaptive_read_next(d, r);
 	if (!d->lft_read || d->lft_next >= plan_row_blocks(d->lft_read))
 		return false;
 	r->method = MAD_GET;
@@ -150,7 +163,10 @@ push_read_next(struct device *d, struct transact_request *r)
 void
 push_read_settled(struct device *d)
 {
-	if (!d->lft_read || d->lft_inflight || d->lft_next < plan_row_blocks(d->lft_read))
+	if (!d->lft_read || d->lft_inflight)
+		return;
+	if (push_adaptive_reads(d) ? !push_adaptive_read_settled(d) :
+				     d->lft_next < plan_row_blocks(d->lft_read))
 		return;
 	if (!d->lft_failed) {
 		plan_row_unref(d->lft);
@@ -201,7 +217,8 @@ push_table_start(struct subnet *s, struct device *d)
 		mft_forget(s, d);
 	d->lft_next = d->lft_inflight = 0;
 	d->lft_failed = false;
-	d->lft_pending = goal && (goal != d->lft || !d->lft_trusted);
+	d->lft_pending = goal && (adaptive_is_on(d) ? push_adaptive_row_differs(s, d, goal) :
+						      goal != d->lft || !d->lft_trusted);
 }
 
 /*
@@ -239,6 +256,8 @@ push_read_start(struct subnet *s, struct device *d)
 	d->lft_failed = false;
 	plan_row_unref(d->lft_read);
 	d->lft_read = plan_row_new(d->sw.linear_fdb_top);
+	if (d->ar ? d->ar->leave : ar_is_vendor(d->info.vendor_id))
+		push_adaptive_read_start(d);
 	return true;
 }
 
@@ -250,7 +269,7 @@ push_doubt_tables(struct subnet *s)
 
 		if (d->info.node_type != NODE_SWITCH || d->silent)
 			continue;
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		d->lanes_refused = d->lanes_plain = false;
 		if (s->plan && s->plan->sls)
 			tables_forget_device(&s->topo.tables, d);

@@ -440,6 +440,7 @@ state_name(const struct subnet *s)
 	case SUBNET_POLL:
 	case SUBNET_GUIDS:
 	case SUBNET_CONGESTION:
+	case SUBNET_ADAPTIVE:
 	case SUBNET_PARTITIONS:
 	case SUBNET_PORTS:
 		break;

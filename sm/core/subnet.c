@@ -448,6 +448,7 @@ subnet_finish_sweep(struct subnet *s, bool programmed)
 
 	st->sweeps++;
 	st->last_sweep_wall = loop_wall(s->env.loop);
+	adaptive_all(s);
 	st->last_sweep_ms = (double)(loop_now(s->env.loop) - s->change_started) / 1e6;
 	if (!programmed)
 		st->route_ms = st->check_ms = st->program_ms = 0;

@@ -4,6 +4,7 @@
 
 #include "qos/compose.h"
 #include "sm/base/map.h"
+#include "sm/core/adaptive.h"
 #include "sm/core/congestion.h"
 #include "sm/core/counting.h"
 #include "sm/core/drain.h"
@@ -44,6 +45,7 @@ enum subnet_stage {
 	SUBNET_MULTICAST,	/* multicast.c writes multicast tables */
 	SUBNET_GUIDS,		/* guids.c writes alias GUIDs */
 	SUBNET_CONGESTION,	/* congestion.c reads and writes congestion control */
+	SUBNET_ADAPTIVE,	/* adaptive.c sets adaptive routing up */
 	SUBNET_PORTS,		/* disable.c disables or enables ports */
 	SUBNET_PARTITIONS,	/* a worker compiles P_Keys */
 };
@@ -140,6 +142,7 @@ struct subnet {
 	struct multicast multicast;	/* trees of multicast groups */
 	struct guids guids;		/* alias GUIDs of ports */
 	struct congestion congestion;	/* congestion control of devices */
+	struct adaptives adaptive;	/* adaptive routing of switches */
 	struct partitions parts;	/* P_Keys of ports */
 	struct traps traps;		/* who sends them */
 	struct counting counting;	/* readings of ports' error counters */

@@ -658,7 +658,7 @@ forget_tables(struct subnet *s, struct device *d)
 	if (d->info.node_type != NODE_SWITCH || d->silent || !d->lft)
 		return;
 	if (d->lft_trusted && d->relinked && lft_forgotten(d)) {
-		d->lft_trusted = false;
+		topo_doubt_table(d);
 		s->sweep.changed = true;
 		guids_forget(s, &d->ports[0]);
 		congestion_forget(s, &d->ports[0]);

@@ -61,6 +61,7 @@ enum congestion_state {
 	CONGESTION_STATES,
 };
 
+struct live_adaptive;
 struct live_congestion;
 struct live_port {
 	struct agent probe;		/* asks the far end's NodeInfo */
@@ -207,6 +208,7 @@ struct device {
 	bool lanes_held;		/* it holds those of this push */
 	bool lanes_refused;		/* it does not take what it is given */
 	bool lanes_plain;		/* nor the optimised forms */
+	struct live_adaptive *ar;	/* switches: adaptive routing; NULL: never asked */
 	struct mft_shadow mft;		/* switches: multicast */
 	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */
 	uint8_t set_port;		/* to be disabled or enabled; 0 none; see disable.c */
@@ -273,6 +275,20 @@ struct topo {
 /* congestion_port.c */
 void
 congestion_free(struct topo *t, struct live_port *p);
+
+/* adaptive.c */
+void
+adaptive_free(struct device *d);
+void
+adaptive_forget(struct device *d);
+
+/* Nobody knows any more by which table the switch forwards. */
+static inline void
+topo_doubt_table(struct device *d)
+{
+	d->lft_trusted = false;
+	adaptive_forget(d);
+}
 
 void
 topo_init(struct topo *t);

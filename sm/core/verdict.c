@@ -31,6 +31,7 @@ publish(struct subnet *s, struct plan_job *job)
 	multicast_changed_all(s);
 	guids_all(s);
 	congestion_all(s);
+	s->adaptive.due = true;
 	s->st.route_ms = (double)plan->route_us / 1e3;
 	s->st.check_ms = (double)plan->check_us / 1e3;
 	return changed;

@@ -35,6 +35,7 @@ stage_doing(const struct subnet *s)
 	case SUBNET_WAITING:
 	case SUBNET_IDLE:
 	case SUBNET_POLL:
+	case SUBNET_ADAPTIVE:
 	case SUBNET_CONGESTION:		/* devices that do not know it are silent */
 		break;
 	}

@@ -59,6 +59,28 @@ plan_ar_switch_new(uint32_t nhomes, uint16_t top, unsigned subs, unsigned ntable
 }
 
 struct plan_ar_switch *
+plan_ar_switch_copy(const struct plan_ar_switch *s, uint32_t nhomes)
+{
+	struct plan_ar_switch *new = plan_ar_switch_new(nhomes, s->top, s->subs, s->ntables);
+	struct plan_ar_switch copy = *s;
+
+	copy.refs = 1;
+	copy.nhomes = nhomes;
+	copy.ports = new->ports;
+	memcpy(copy.ports, s->ports, (s->top + 1u) * s->subs * sizeof(*s->ports));
+	for (unsigned t = 0; t < s->ntables; t++) {
+		uint32_t len = table_len(s, t);
+
+		copy.table[t].group = new->table[t].group;
+		if (!s->table[t].by_port && len > nhomes)
+			len = nhomes;
+		memcpy(copy.table[t].group, s->table[t].group, len * sizeof(uint16_t));
+	}
+	*new = copy;
+	return new;
+}
+
+struct plan_ar_switch *
 plan_ar_switch_ref(struct plan_ar_switch *s)
 {
 	if (s)

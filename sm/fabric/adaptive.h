@@ -54,6 +54,8 @@ struct plan_adaptive {
 	uint32_t refs;			/* atomic */
 	uint32_t nswitches;		/* of the snapshot */
 	struct plan_ar_switch **sw;	/* by switch; NULL: it forwards by its row alone */
+	bool apart;			/* old and new do not mix: groups are emptied before rows
+					 * change, and filled again */
 	uint32_t adaptive;		/* switches that have an entry */
 	uint32_t cut;			/* groups that had to be cut, or left, to be safe */
 	char cut_first[200];		/* one sentence on the first of them; "" */
@@ -69,6 +71,9 @@ plan_adaptive_unref(struct plan_adaptive *a);	/* NULL is allowed */
 /* For one switch: no groups yet, room for numbers 0..top; table 0 for all ports, by home. */
 struct plan_ar_switch *
 plan_ar_switch_new(uint32_t nhomes, uint16_t top, unsigned subs, unsigned ntables);
+/* One to be changed, for `nhomes` switches; beyond those of `s` all is static. */
+struct plan_ar_switch *
+plan_ar_switch_copy(const struct plan_ar_switch *s, uint32_t nhomes);
 struct plan_ar_switch *
 plan_ar_switch_ref(struct plan_ar_switch *s);	/* NULL is allowed */
 void

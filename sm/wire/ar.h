@@ -37,6 +37,13 @@ enum ar_attr {
 	AR_ATTR_RN_PRIORITY = 0xffbe,	/* RNGenBySubGroupPriority */
 };
 
+/* NodeInfo.VendorID of makers whose switches may know them. */
+static inline bool
+ar_is_vendor(uint32_t vendor_id)
+{
+	return vendor_id == 0x0002c9;
+}
+
 #define AR_LFT_BLOCK 16u	/* LIDs in one AdaptiveRoutingLFT attribute */
 #define AR_LFT_BLOCKS (LID_TABLE_LEN / AR_LFT_BLOCK)
 #define AR_GROUP_BLOCK 2u	/* sub-groups' port masks in one AdaptiveRoutingGroupTable */

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 #include "sim/direct.h"
 #include "sim/generate/generate.h"
+#include "sim/model/ar.h"
 #include "sim/model/model_impl.h"
 #include "sm/base/mem.h"
 
@@ -533,11 +534,15 @@ check_table(struct checking *c, uint32_t node)
 	if (model_switchinfo(b->m, node)->linear_fdb_top < c->plan->lids->top)
 		wrong(c, "%s forwards LIDs up to %u, not %u", name_of(c, node),
 			 model_switchinfo(b->m, node)->linear_fdb_top, c->plan->lids->top);
-	for (uint32_t lid = 1; lid <= c->plan->lids->top; lid++)
-		if (model_lft(b->m, node, (uint16_t)lid) != plan_row_port(row, lid))
+	for (uint32_t lid = 1; lid <= c->plan->lids->top; lid++) {
+		uint8_t port = model_ar_is_on(b->m, node) ?
+			model_ar_lft(b->m, node, 0, (uint16_t)lid).port :
+			model_lft(b->m, node, (uint16_t)lid);
+
+		if (port != plan_row_port(row, lid))
 			wrong(c, "%s sends LID %u to port %u, the plan says %u", name_of(c, node),
-				 lid, model_lft(b->m, node, (uint16_t)lid),
-				 plan_row_port(row, lid));
+				 lid, port, plan_row_port(row, lid));
+	}
 }
 
 static void

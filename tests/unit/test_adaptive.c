@@ -27,7 +27,8 @@ make(const struct plan *p, const struct plan *previous, uint16_t groups)
 {
 	struct adaptive_ability *able = all_able(p->fabric, groups);
 	struct adaptive_input in = {
-		.plan = p, .ability = able, .previous = previous, .mode = AR_FREE,
+		.plan = p, .ability = able, .held = previous ? previous->adaptive : NULL,
+		.mode = AR_FREE,
 		.recovery = true, .sls = 0xffff, .threads = 2,
 	};
 	struct plan_adaptive *a = adaptive_make(&in);

@@ -103,8 +103,8 @@ test_messages(void **state)
 		  "character 3: missing closing parenthesis" },
 		{ S "routing: {classes: {stroage: [a]}}\n", "t.yaml:2:25: unknown option "
 		  "\"stroage\" in routing.classes; did you mean \"storage\"?" },
-		{ S "routing: {adaptive: auto}\n", "t.yaml:2:25: routing.adaptive: this version "
-		  "routes statically; only off is possible" },
+		{ S "routing: {adaptive: onn}\n", "t.yaml:2:25: routing.adaptive: expected off or "
+		  "on, found \"onn\"; did you mean \"on\"?" },
 		{ "subnets: []\n",
 		  "t.yaml:1:10: subnets: expected a list of at least one map, found an empty "
 		  "list" },
@@ -376,6 +376,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_string_equal(s->routing.engines[0], "updn");
 	assert_null(s->routing.engines[1]);
 	assert_int_equal(s->routing.fallback, FALLBACK_REFUSE);
+	assert_int_equal(s->routing.adaptive, CONFIG_ADAPTIVE_OFF);
 	assert_int_equal(s->routing.nroots, 2);
 	assert_true(s->routing.roots[0] == 0x10 && s->routing.roots[1] == 0xab);
 	assert_string_equal(s->routing.classes.storage[0], "0x10");
@@ -467,7 +468,7 @@ test_print_golden(void **state)
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    accept_handover: false\n"
 		"    allowed_sm_guids: []\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"
-		"      fallback: warn\n      roots: []\n      classes:\n"
+		"      fallback: warn\n      adaptive: off\n      roots: []\n      classes:\n"
 		"        storage: []\n        other: []\n      lanes: 4\n      file: null\n"
 		"    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_ADAPTIVE_H
+#define CORE_ADAPTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/base/clock.h"
+#include "sm/fabric/plan.h"
+#include "sm/wire/ar.h"
+
+/*
+ * Adaptive routing of switches (sm/wire/ar.h): who can, what each is known to hold, and stage
+ * ADAPTIVE, which asks, sets up and turns on. A switch that is on forwards by its adaptive LFT, and
+ * device.lft is what that holds as static ports: a push writes it and the groups
+ * (push_adaptive.c).
+ */
+struct agent;
+struct device;
+struct plan_job;
+struct subnet;
+struct transact_request;
+struct transact_result;
+
+enum adaptive_state {
+	ADAPTIVE_UNASKED,	/* nobody knows what it can, or what it does */
+	ADAPTIVE_ABSENT,	/* it cannot; not asked again till it comes up anew */
+	ADAPTIVE_STATIC,	/* it could; its plain LFT counts */
+	ADAPTIVE_ON,		/* its adaptive LFT counts */
+	ADAPTIVE_STATES,
+};
+
+/* What stage ADAPTIVE does next at a switch. */
+enum adaptive_step {
+	ADAPTIVE_NOTHING,
+	ADAPTIVE_ASK,		/* GeneralInfo */
+	ADAPTIVE_READ,		/* AdaptiveRoutingInfo */
+	ADAPTIVE_SET_UP,	/* the same, all but E */
+	ADAPTIVE_GROUPS,	/* AdaptiveRoutingGroupTable, */
+	ADAPTIVE_TABLE,		/* AdaptiveRoutingLFT, block by block */
+	ADAPTIVE_ENABLE,	/* AdaptiveRoutingInfo, E */
+};
+
+/* What the entries of an adaptive LFT were read to say besides their static ports. */
+struct adaptive_read {
+	uint32_t refs;			/* atomic */
+	uint32_t len;			/* entries */
+	bool done;			/* all of it was read, and what their groups hold */
+	struct {
+		uint8_t state;		/* enum ar_lid_state */
+		uint16_t group;		/* its number */
+	} lid[];			/* by LID */
+};
+
+/* Of a switch of a vendor whose switches may route adaptively. */
+struct live_adaptive {
+	enum adaptive_state state;
+	enum adaptive_step step;
+	struct ar_info info;		/* as it told last */
+	bool leave;			/* it may be on, and what it holds is not known: that is
+					 * read, or E cleared before its plain LFT is written */
+	struct adaptive_read *read;	/* on: what its entries were read to be, instead of `held`;
+					 * reference, NULL */
+	bool look;			/* whether E is still there is to be asked */
+	bool told;			/* that it does not do what it should */
+	bool failed;			/* in this round */
+	unsigned failures;		/* in a row */
+	monotime retry_at;		/* after failures: not before */
+	char why[100];			/* it is not on: what it refused; "" */
+	struct plan_ar_switch *held;	/* on: numbers that its entries have; NULL */
+	const struct fabric *of;	/* by whose switches held->group[] is; reference */
+	struct plan_lids *lids;		/* and by whose LIDs; reference */
+	struct ar_ports *ports;		/* what its groups hold, [group * subs + sub]; */
+	uint16_t top;			/* highest group in there */
+	uint8_t subs;			/* sub-groups of a group */
+	/* While it is set up, or pushed to. */
+	struct plan_ar_switch *goal;	/* that it is set up with; reference, NULL */
+	struct plan_row *row;		/* likewise */
+	uint32_t next;			/* next block */
+};
+
+struct adaptives {
+	bool due;			/* something may be to be done */
+	monotime retry_at;		/* not before: it was broken off, or has failed */
+	uint32_t count[ADAPTIVE_STATES];	/* switches, when the stage ran last */
+	bool wanted;			/* at that time: by the configuration */
+};
+
+/* ---- Stage ADAPTIVE: adaptive.c; as mft_write() and what belongs to it ---- */
+bool
+adaptive_write(struct subnet *s);
+bool
+adaptive_next(struct subnet *s, struct agent *a, struct transact_request *r);
+void
+adaptive_done(struct subnet *s, struct agent *a, const struct transact_result *res);
+void
+adaptive_idle(struct subnet *s);
+
+/* A plan was published, or a sweep has ended. */
+void
+adaptive_all(struct subnet *s);
+/* Nobody knows any more what the switch holds, or whether it is on. */
+void
+adaptive_forget(struct device *d);
+/* It did not take, or keep, what a push wrote. */
+struct adaptive_read *
+adaptive_read_ref(struct adaptive_read *r);
+void
+adaptive_read_unref(struct adaptive_read *r);	/* NULL is allowed */
+/* It is known to be on, with these groups and entries: `ar` has all that was read. */
+void
+adaptive_was_read(struct device *d);
+void
+adaptive_failed(struct subnet *s, struct device *d, const char *what);
+void
+adaptive_free(struct device *d);
+/* It forwards by its adaptive LFT, as far as is known. */
+bool
+adaptive_is_on(const struct device *d);
+/* What a plan has for it; NULL: nothing. */
+struct plan_ar_switch *
+adaptive_section(const struct plan *p, const struct device *d);
+
+/* ---- On the worker ---- */
+
+/* Before a routing: who can, and what is held; `j` gets both. */
+void
+adaptive_begin(struct subnet *s, struct plan_job *j);
+/* Groups for the plan that was made. */
+void
+adaptive_run(struct plan_job *j);
+/* How to come to them, when it is known how rows change. */
+void
+adaptive_mix(struct plan_job *j);
+void
+adaptive_end(struct plan_job *j);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Groups of adaptive routing on their way into a plan. The loop notes who can and what is held; the
+ * worker makes and proves groups for the tables that were made, and finds whether old and new go
+ * together while a push changes one into the other: at each moment rows are old or new, switch by
+ * switch, and a group has what both have of its number, or what the new one has if the number was
+ * free. If that is not proved groups are emptied first (push_adaptive.c).
+ */
+#include "routing/adaptive.h"
+
+#include <string.h>
+#include "routing/check.h"
+#include "sm/base/mem.h"
+#include "sm/core/planner.h"
+
+/* ---- On the loop ---- */
+
+static void
+note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct device *d)
+{
+	const struct live_adaptive *ar = d->ar;
+	bool waits = ar->failures && loop_now(s->env.loop) < ar->retry_at;
+
+	j->ability[sw] = (struct adaptive_ability){
+		.able = (ar->state == ADAPTIVE_STATIC || ar->state == ADAPTIVE_ON) && !waits &&
+			s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
+		.groups = ar->info.group_cap, .subs = 1, .tables = 1,
+		.recovery = ar->info.fr_sup, .by_sl = ar->info.by_sl_cap,
+		.by_transport = ar->info.by_transp_cap,
+	};
+	if (ar->state != ADAPTIVE_ON)
+		return;
+	if (ar->read) {
+		size_t len = (ar->top + 1u) * ar->subs;
+
+		j->spread_read[sw] = adaptive_read_ref(ar->read);
+		j->spread[sw] = plan_ar_switch_new(j->plan->fabric->nswitches, ar->top, ar->subs,
+						   1);
+		j->spread[sw]->recovery = ar->info.fr_en;
+		j->spread[sw]->sls = ar->info.by_sl_en ? ar->info.sl_mask : UINT16_MAX;
+		j->spread[sw]->transports = ar->info.transport_disable;
+		if (ar->ports)
+			memcpy(j->spread[sw]->ports, ar->ports, len * sizeof(*ar->ports));
+		j->spread_of[sw] = fabric_ref(j->plan->fabric);
+	} else if (ar->held) {
+		j->spread[sw] = plan_ar_switch_ref(ar->held);
+		j->spread_of[sw] = fabric_ref(ar->of);
+	}
+}
+
+void
+adaptive_begin(struct subnet *s, struct plan_job *j)
+{
+	const struct fabric *f = j->plan->fabric;
+	bool off = s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
+
+		if (!d || !d->ar)
+			continue;
+		/* It is no longer wanted: the push that follows turns it off. */
+		if (off && adaptive_is_on(d) && !d->silent && !j->dry_run)
+			topo_doubt_table(d);
+		if (!j->ability) {
+			j->ability = mem_array(f->nswitches, sizeof(*j->ability));
+			j->spread = mem_array(f->nswitches, sizeof(struct plan_ar_switch *));
+			j->spread_read = mem_array(f->nswitches, sizeof(struct adaptive_read *));
+			j->spread_of = mem_array(f->nswitches, sizeof(struct fabric *));
+		}
+		note_switch(s, j, sw, d);
+	}
+}
+
+void
+adaptive_end(struct plan_job *j)
+{
+	for (uint32_t sw = 0; j->ability && sw < j->plan->fabric->nswitches; sw++) {
+		plan_ar_switch_unref(j->spread[sw]);
+		adaptive_read_unref(j->spread_read[sw]);
+		fabric_unref(j->spread_of[sw]);
+	}
+	plan_adaptive_unref(j->spread_before);
+	mem_free(j->ability);
+	mem_free(j->spread);
+	mem_free(j->spread_read);
+	mem_free(j->spread_of);
+}
+
+/* ---- On the worker ---- */
+
+/* Indices of the switches of `f` in an older snapshot; NULL: they are the same. */
+static uint32_t *
+older_switches(const struct fabric *f, const struct fabric *old)
+{
+	uint32_t *at = mem_array(f->nswitches, sizeof(*at));
+	bool same = f->nswitches == old->nswitches;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t node = fabric_node_by_guid(old, fabric_switch_node(f, sw)->guid);
+
+		at[sw] = node == FABRIC_NONE ? FABRIC_NONE : old->nodes[node].sw;
+		same &= at[sw] == sw;
+	}
+	if (!same)
+		return at;
+	mem_free(at);
+	return NULL;
+}
+
+/* The same groups, told by the switches of the present snapshot. */
+static struct plan_ar_switch *
+renumbered(const struct plan_ar_switch *old, const uint32_t *at, uint32_t n)
+{
+	struct plan_ar_switch *s = plan_ar_switch_copy(old, n);
+
+	for (unsigned t = 0; t < old->ntables; t++)
+		for (uint32_t sw = 0; sw < n && !old->table[t].by_port; sw++)
+			s->table[t].group[sw] = at[sw] < old->nhomes ?
+				old->table[t].group[at[sw]] : 0;
+	return s;
+}
+
+/* Numbers as entries were read to have them: by home, if they are told by that. */
+static bool
+numbers_by_home(const struct plan_job *j, uint32_t sw)
+{
+	const struct adaptive_read *read = j->spread_read[sw];
+	const struct plan_lids *l = j->plan->lids;
+	struct plan_ar_switch *s = j->spread[sw];
+
+	for (uint32_t lid = 1; lid <= l->top && lid < read->len; lid++) {
+		uint32_t home = l->dest[lid].sw;
+
+		if (home == FABRIC_NONE || !read->lid[lid].group)
+			continue;
+		if (read->lid[lid].group > s->top || (s->table[0].group[home] &&
+		    s->table[0].group[home] != read->lid[lid].group))
+			return false;
+		s->table[0].group[home] = read->lid[lid].group;
+		if (read->lid[lid].state != AR_STATIC)
+			s->mode = read->lid[lid].state;
+	}
+	return true;
+}
+
+/* Or by the port of the row. */
+static bool
+numbers_by_port(const struct plan_job *j, uint32_t sw)
+{
+	const struct adaptive_read *read = j->spread_read[sw];
+	const struct plan_row *row = j->shadow ? j->shadow->rows[sw] : NULL;
+	struct plan_ar_switch *s = j->spread[sw];
+
+	memset(s->table[0].group, 0, s->nhomes * sizeof(uint16_t));
+	s->table[0].by_port = true;
+	for (uint32_t lid = 1; lid < read->len; lid++) {
+		uint8_t port = plan_row_port(row, lid);
+
+		if (!read->lid[lid].group)
+			continue;
+		if (read->lid[lid].group > s->top || (s->table[0].group[port] &&
+		    s->table[0].group[port] != read->lid[lid].group))
+			return false;
+		s->table[0].group[port] = read->lid[lid].group;
+	}
+	return true;
+}
+
+/* False: what some switch holds cannot be told as groups of a plan are. */
+static bool
+take_read(struct plan_job *j)
+{
+	bool all = true;
+
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
+		struct plan_ar_switch *s = j->spread[sw];
+
+		if (!j->spread_read[sw])
+			continue;
+		for (unsigned g = 1; g <= s->top; g++)
+			if (ar_ports_count(plan_ar_ports(s, g, 0)))
+				s->used++;
+		if (numbers_by_home(j, sw) || numbers_by_port(j, sw))
+			continue;
+		plan_ar_switch_unref(s);
+		j->spread[sw] = NULL;
+		all = false;
+	}
+	return all;
+}
+
+/* What switches hold, by the present snapshot. */
+static struct plan_adaptive *
+held(const struct plan_job *j)
+{
+	const struct fabric *f = j->plan->fabric, *last = NULL;
+	struct plan_adaptive *a = plan_adaptive_new(f->nswitches);
+	uint32_t *at = NULL;
+
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		if (!j->spread[sw])
+			continue;
+		if (j->spread_of[sw] != last) {
+			mem_free(at);
+			at = older_switches(f, last = j->spread_of[sw]);
+		}
+		a->sw[sw] = at ? renumbered(j->spread[sw], at, f->nswitches) :
+				 plan_ar_switch_ref(j->spread[sw]);
+		a->adaptive++;
+	}
+	mem_free(at);
+	return a;
+}
+
+/* `s` with the contents that groups have in between. */
+static struct plan_ar_switch *
+between(const struct plan_ar_switch *s, const struct plan_ar_switch *old,
+	const struct plan_ar_switch *new)
+{
+	struct plan_ar_switch *b;
+
+	if (!old || !new || old == new)
+		return plan_ar_switch_ref((struct plan_ar_switch *)s);
+	b = plan_ar_switch_copy(s, s->nhomes);
+	for (unsigned at = 0; at < (s->top + 1u) * s->subs; at++) {
+		struct ar_ports had = { { 0 } }, gets = { { 0 } };
+
+		if (at < (old->top + 1u) * old->subs)
+			had = old->ports[at];
+		if (at < (new->top + 1u) * new->subs)
+			gets = new->ports[at];
+		for (unsigned w = 0; w < 4; w++)
+			b->ports[at].word[w] = ar_ports_count(&had) ?
+				had.word[w] & gets.word[w] : gets.word[w];
+	}
+	return b;
+}
+
+static struct plan_adaptive *
+all_between(const struct plan_adaptive *of, const struct plan_adaptive *old,
+	    const struct plan_adaptive *new)
+{
+	struct plan_adaptive *a = plan_adaptive_new(of->nswitches);
+
+	for (uint32_t sw = 0; sw < of->nswitches; sw++)
+		if (of->sw[sw])
+			a->sw[sw] = between(of->sw[sw], old->sw[sw], new->sw[sw]);
+	return a;
+}
+
+/* What a switch forwards by until its row of the plan is in. Where entries are dropped first all
+ * that follows waits for that, and before it nothing is new. */
+static struct plan_row *
+row_before(const struct plan_job *j, uint32_t sw)
+{
+	const struct plan_stages *st = j->stages;
+
+	if (j->plan->fixed[sw] || !j->shadow || !j->shadow->rows[sw])
+		return j->plan->rows[sw];
+	if (st && (st->drops || st->drain) && st->rows[0][sw])
+		return st->rows[0][sw];
+	return j->shadow->rows[sw];
+}
+
+/* Rows and groups of before and of the plan, mixed as a push mixes them. */
+static bool
+go_together(const struct plan_job *j, const struct plan_adaptive *old)
+{
+	const struct plan *p = j->plan;
+	struct plan_adaptive *a = all_between(old, old, p->adaptive);
+	struct plan_adaptive *b = all_between(p->adaptive, old, p->adaptive);
+	struct plan_row **rows = mem_array(p->fabric->nswitches, sizeof(struct plan_row *));
+	struct check_input in = {
+		.fabric = p->fabric, .lids = p->lids, .lanes = p->lanes, .threads = j->threads,
+		.rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = b,
+		.adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
+	};
+	struct plan_check report;
+	int rc;
+
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++)
+		rows[sw] = row_before(j, sw);
+	rc = check_union(&in, &report);
+	mem_free(rows);
+	plan_adaptive_unref(a);
+	plan_adaptive_unref(b);
+	return rc == 0;
+}
+
+static bool
+any_changes(const struct plan_job *j, const struct plan_adaptive *old)
+{
+	for (uint32_t sw = 0; sw < old->nswitches; sw++)
+		if (old->sw[sw] && (old->sw[sw] != j->plan->adaptive->sw[sw] || !j->shadow ||
+				    j->shadow->rows[sw] != j->plan->rows[sw]))
+			return true;
+	return false;
+}
+
+void
+adaptive_run(struct plan_job *j)
+{
+	struct adaptive_input in = {
+		.plan = j->plan, .ability = j->ability, .mode = AR_FREE, .recovery = true,
+		.sls = UINT16_MAX, .transports = AR_UD, .threads = j->threads,
+	};
+
+	if (!j->ability)
+		return;
+	j->spread_known = take_read(j);
+	j->spread_before = held(j);
+	in.held = j->spread_before;
+	plan_adaptive_unref(j->plan->adaptive);
+	j->plan->adaptive = adaptive_make(&in);
+}
+
+void
+adaptive_mix(struct plan_job *j)
+{
+	const struct plan_adaptive *old = j->spread_before;
+
+	if (old && old->adaptive && any_changes(j, old))
+		j->plan->adaptive->apart = !j->spread_known || !go_together(j, old);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CORE_PUSH_ADAPTIVE_H
+#define CORE_PUSH_ADAPTIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "sm/fabric/plan.h"
+
+/* Tables of switches that route adaptively, as requests, and in a push: push_adaptive.c. */
+struct device;
+struct subnet;
+struct transact_request;
+struct transact_result;
+
+/* Blocks of the groups of a switch; Set one of them. */
+unsigned
+push_adaptive_group_blocks(const struct plan_ar_switch *s);
+void
+push_adaptive_set_group(const struct plan_ar_switch *s, unsigned block, struct transact_request *r);
+/* Set a block of the adaptive LFT, with the static ports of `row`. */
+void
+push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row,
+		      const struct plan_lids *lids, unsigned block, struct transact_request *r);
+
+/* Some switch that is on has other groups than this step (PUSH_GROUPS_LESS, PUSH_GROUPS) wants. */
+bool
+push_groups_due(const struct subnet *s, unsigned step);
+/* Begin with a device; false: nothing is to be done. */
+bool
+push_groups_start(struct subnet *s, struct device *d);
+bool
+push_groups_next(struct subnet *s, struct device *d, struct transact_request *r);
+/* An answer to any adaptive attribute in a push. True: it is no failure. */
+bool
+push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_result *res);
+
+/* Rows of a switch that is on: as push_table.c has it for others. The next block, from
+ * device.lft_next on; false: none. */
+bool
+push_adaptive_row_next(struct subnet *s, struct device *d, const struct plan_row *goal,
+		       struct transact_request *r);
+/* Its entries differ from those of the row and the plan, or may. */
+bool
+push_adaptive_row_differs(const struct subnet *s, const struct device *d,
+			  const struct plan_row *goal);
+/* All is acknowledged. */
+void
+push_adaptive_row_held(struct subnet *s, struct device *d);
+
+/* Before a routing: is the switch on, and what does it hold? As push_table.c has it for plain
+ * tables; push_adaptive_reads() says whether that is what is read. */
+void
+push_adaptive_read_start(struct device *d);
+bool
+push_adaptive_reads(const struct device *d);
+bool
+push_adaptive_read_next(struct device *d, struct transact_request *r);
+/* All is answered; false: not yet. */
+bool
+push_adaptive_read_settled(struct device *d);
+
+/* Adaptive routing of a switch is turned off before its plain table is written; false: it is not,
+ * or has been. */
+bool
+push_adaptive_leave_next(struct device *d, struct transact_request *r);
+
+#endif

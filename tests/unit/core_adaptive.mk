@@ -1,0 +1,3 @@
+unit_tests += test_core_adaptive
+test_core_adaptive_libs := $(core_bed_libs)
+test_core_adaptive_extra := -lcmocka

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "sim/model/ar.h"
+#include "sim/model/model_impl.h"
+#include "sm/core/adaptive.h"
+#include "sm/core/subnet_i.h"
+#include "tests/unit/core_bed.h"
+
+/*
+ * Adaptive routing of simulated switches: who does it, what they hold, and what becomes of those
+ * that fail half-way.
+ */
+#define BOUND SEC(60)
+#define VENDOR 0x2c9u
+
+static const char *const fattree[] = { "fattree", NULL };
+
+/* A fabric whose switches are all of the vendor's, and know what `features` says. */
+static struct bed_sm *
+adaptive_bed(const char *recipe, const char *features)
+{
+	struct ar_options ar = ar_options_default;
+	struct error e = { 0 };
+	struct bed *b;
+	struct bed_sm *sm;
+
+	assert_int_equal(ar_options_parse(&ar, features, &e), 0);
+	ar.all_switches = true;
+	b = bed_new_options(recipe, 11, &(struct model_options){ .ar = &ar });
+	for (uint32_t i = 0; i < b->net->nnodes; i++)
+		b->net->nodes[i].vendor_id = VENDOR;
+	sm = bed_sm(b, bed_next(b, IBNET_CA, 0), 1);
+	sm->conf.routing.engines = (const char **)fattree;
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_ON;
+	return sm;
+}
+
+static void
+rest(struct bed_sm *sm)
+{
+	if (!bed_quiet(sm, BOUND))
+		fail_msg("it does not come to rest: %s", sm->why);
+}
+
+static void
+up(struct bed_sm *sm)
+{
+	bed_start(sm);
+	if (bed_run(sm, BOUND) != 1)
+		fail_msg("%s", sm->why);
+	rest(sm);
+}
+
+/* The model's switches hold the groups and entries of the published plan; how many are on. */
+static unsigned
+held(struct bed_sm *sm)
+{
+	const struct plan *p = sm->s->plan;
+	const struct model *m = sm->bed->m;
+	unsigned on = 0;
+
+	assert_non_null(p->adaptive);
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
+		const struct plan_ar_switch *s = p->adaptive->sw[sw];
+		uint32_t node = bed_node(sm->bed, fabric_switch_node(p->fabric, sw)->name);
+		const struct ar_mod table = { 0 };
+
+		if (!s || !model_ar_is_on(m, node))
+			continue;
+		on++;
+		for (unsigned g = 1; g <= s->top; g++) {
+			struct ar_ports ports = model_ar_group(m, node, &table, g, 0);
+
+			assert_memory_equal(&ports, plan_ar_ports(s, g, 0), sizeof(ports));
+		}
+		for (uint16_t lid = 1; lid <= p->lids->top; lid++) {
+			struct ar_lft_entry want, got = model_ar_lft(m, node, 0, lid);
+
+			want = plan_ar_entry(s, 0, &p->lids->dest[lid],
+					     plan_row_port(p->rows[sw], lid));
+			assert_int_equal(got.state, want.state);
+			assert_int_equal(got.port, want.port);
+			assert_int_equal(got.group, want.group);
+		}
+	}
+	return on;
+}
+
+/* Sets that left, by the lower byte of vendor attributes; [0]: of plain tables. */
+struct sets {
+	unsigned of[256];
+};
+
+static bool
+count_sets(struct bed_sm *sm, struct port_mad *m)
+{
+	struct sets *n = sm->arg;
+	unsigned attr = (unsigned)m->mad[16] << 8 | m->mad[17];
+
+	if (m->mad[3] == MAD_SET && attr >= 0xff00)
+		n->of[attr & 0xff]++;
+	else if (m->mad[3] == MAD_SET && attr == ATTR_LINEAR_FDB)
+		n->of[0]++;
+	return true;
+}
+
+static unsigned
+sets(const struct sets *n, unsigned attr)
+{
+	return n->of[attr == ATTR_LINEAR_FDB ? 0 : attr & 0xff];
+}
+
+/* All switches of a tree come to be on, and nothing more is written while nothing changes. */
+static void
+comes_on(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct sets n = { { 0 } };
+
+	(void)state;
+	up(sm);
+	bed_check(sm);
+	assert_int_equal(held(sm), 20);
+	sm->out = count_sets;
+	sm->arg = &n;
+	bed_wait(b, SEC(60));
+	bed_sweep(sm, BOUND);
+	rest(sm);
+	for (unsigned i = 0; i < 256; i++)
+		if (n.of[i])
+			fail_msg("%u Sets of 0x%02x", n.of[i], i);
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* A cable is lost and comes back: no plain table is written, groups of those who lose a port are,
+ * and few of them. */
+static void
+lost_cable(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 8", "");
+	struct bed *b = sm->bed;
+	struct sets n = { { 0 } };
+	unsigned groups;
+
+	(void)state;
+	up(sm);
+	assert_int_equal(held(sm), 80);
+	sm->out = count_sets;
+	sm->arg = &n;
+	model_link_set(b->m, bed_node(b, "L1_0"), 5, false);
+	bed_wait(b, SEC(2));
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	assert_int_equal(held(sm), 80);
+	assert_int_equal(sets(&n, ATTR_LINEAR_FDB), 0);
+	assert_int_equal(sets(&n, AR_ATTR_INFO), 0);
+	groups = sets(&n, AR_ATTR_GROUPS);
+	if (groups < 1 || groups > 32)
+		fail_msg("%u blocks of groups", groups);
+	n = (struct sets){ { 0 } };
+	model_link_set(b->m, bed_node(b, "L1_0"), 5, true);
+	bed_wait(b, SEC(2));
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	assert_int_equal(held(sm), 80);
+	assert_int_equal(sets(&n, ATTR_LINEAR_FDB), 0);
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* A switch that is set again is noticed, and comes on once more. */
+static void
+rebooted(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct bed *b = sm->bed;
+	uint32_t node = bed_node(b, "A1_0");
+
+	(void)state;
+	up(sm);
+	assert_int_equal(held(sm), 20);
+	model_reboot(b->m, node);
+	bed_wait(b, SEC(5));
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	bed_wait(b, SEC(30));
+	rest(sm);
+	assert_int_equal(held(sm), 20);
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* Turned off by the configuration, all go back to their plain tables. */
+static void
+turned_off(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct bed *b = sm->bed;
+
+	(void)state;
+	up(sm);
+	assert_int_equal(held(sm), 20);
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_OFF;
+	sm->s->want_route = true;
+	bed_sweep(sm, BOUND);
+	rest(sm);
+	assert_true(bed_becomes_good(sm, BOUND));
+	for (uint32_t i = 0; i < b->net->nnodes; i++)
+		assert_false(model_ar_is_on(b->m, i));
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* Some switches know nothing of it: the others are on. */
+static void
+mixed(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct bed *b = sm->bed;
+	struct error e = { 0 };
+
+	(void)state;
+	assert_int_equal(model_ar_support(b->m, bed_node(b, "L1_0"), NULL, &e), 0);
+	assert_int_equal(model_ar_support(b->m, bed_node(b, "C2"), NULL, &e), 0);
+	up(sm);
+	assert_int_equal(held(sm), 18);
+	assert_int_equal(sm->s->adaptive.count[ADAPTIVE_ABSENT], 2);
+	bed_check(sm);
+	bed_free(b);
+}
+
+/* The nth Set of an attribute to one switch is refused, or lost for good. */
+struct wrong {
+	uint16_t attr;
+	unsigned after;		/* Sets that are let through */
+	bool refuse;		/* else there is no answer */
+	unsigned seen;
+	uint64_t path;		/* first hops of the switch that is meant, 0 at first */
+};
+
+static bool
+spoil(struct bed_sm *sm, struct port_mad *m)
+{
+	struct wrong *w = sm->arg;
+
+	if (m->mad[3] != (MAD_GET_RESP) || ((m->mad[16] << 8) | m->mad[17]) != w->attr)
+		return true;
+	if (w->seen++ < w->after)
+		return true;
+	if (!w->refuse)
+		return false;
+	m->mad[4] |= 0;
+	m->mad[5] = 0x1c;
+	return true;
+}
+
+/* Whichever step fails, the fabric is routed, and when it fails no longer all are on. */
+static void
+half_failed(void **state)
+{
+	static const uint16_t attrs[] = { AR_ATTR_GENERAL_INFO, AR_ATTR_INFO, AR_ATTR_GROUPS,
+					  AR_ATTR_LFT };
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			struct wrong w = { .attr = attrs[i], .after = k / 2 * 25, .refuse = k % 2 };
+			struct bed_sm *sm = adaptive_bed("ft3 4", "");
+			struct bed *b = sm->bed;
+
+			sm->in = spoil;
+			sm->arg = &w;
+			bed_start(sm);
+			assert_int_equal(bed_run(sm, BOUND), 1);
+			bed_wait(b, SEC(100));
+			assert_true(bed_becomes_good(sm, BOUND));
+			bed_check(sm);
+			model_link_set(b->m, bed_node(b, "L1_0"), 3, false);
+			bed_wait(b, SEC(20));
+			if (!bed_becomes_good(sm, BOUND))
+				fail_msg("attribute 0x%04x after %u, refused: %d: %s", w.attr,
+					 w.after, w.refuse, sm->why);
+			sm->in = NULL;
+			bed_wait(b, SEC(1500));
+			rest(sm);
+			if (!bed_becomes_good(sm, BOUND))
+				fail_msg("attribute 0x%04x after %u, refused: %d: %s", w.attr,
+					 w.after, w.refuse, sm->why);
+			/* Who says that it does not know the attribute is believed. */
+			if (i > 1 || (i == 1 && !w.refuse))
+				assert_int_equal(held(sm), 20);
+			bed_free(b);
+		}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_on),
+		cmocka_unit_test(lost_cable),
+		cmocka_unit_test(rebooted),
+		cmocka_unit_test(turned_off),
+		cmocka_unit_test(mixed),
+		cmocka_unit_test(half_failed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
