@@ -4,7 +4,7 @@
  * that fails is told with the command that replays it, and one that shrinks it; one that ends its
  * process, or does not end, is told as well.
  *
- * usage: test_harness [-n SCHEDULES] [-f FIRST] [-j PROCESSES]
+ * usage: test_harness [-n SCHEDULES] [-f FIRST] [-p SECONDS] [-j PROCESSES]
  *        test_harness -s SEED [-t] [-x]		one; -t: tell all; -x: shrink
  *        test_harness -l 'SCHEDULE' [-t] [-x]		one, as it was printed
  *        test_harness -c NAME [-t] [-x]		one of harness_cases.h
@@ -27,7 +27,8 @@
 #include "tests/unit/harness_cases.h"
 
 #define PROCESSES 64
-#define FAILURES 256		/* of a process; then it ends */
+#define FAILURES 256		/* of a process that are told again at the end; and so many crashes
+				 * end its work */
 #define OPEN_SHARE 50		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
 #define SECONDS 60		/* of processor time for one schedule */
@@ -52,7 +53,9 @@ struct board {
 	struct harness_counts counts[PROCESSES];	/* of each */
 	uint64_t seed[PROCESSES];	/* that each is at */
 	struct failure failures[PROCESSES][FAILURES];
-	unsigned nfailures[PROCESSES];
+	unsigned nfailures[PROCESSES];	/* of these */
+	uint64_t open[PROCESSES];	/* schedules that found what is not mended yet, */
+	uint64_t bad[PROCESSES];	/* and something else */
 	char why[700];			/* of a trial */
 	time_t stop;			/* no schedule begins after that; 0: whenever */
 };
@@ -198,18 +201,28 @@ run_one(struct harness_schedule *s, bool trace, bool smaller)
 
 /* ---- Many ---- */
 
+static bool
+is_open(const char *why)
+{
+	return strncmp(why, "ended:", 6) && strncmp(why, "memory:", 7);
+}
+
 static void
 fail(unsigned process, uint64_t seed, const char *why)
 {
 	struct failure *f = &board->failures[process][board->nfailures[process]];
 
+	if (is_open(why))
+		board->open[process]++;
+	else
+		board->bad[process]++;
+	printf("FAILED: schedule %" PRIu64 ": %s\n", seed, why);
+	fflush(stdout);
 	if (board->nfailures[process] == FAILURES)
 		return;
 	board->nfailures[process]++;
 	f->seed = seed;
 	snprintf(f->why, sizeof(f->why), "%s", why);
-	printf("FAILED: schedule %" PRIu64 ": %s\n", seed, why);
-	fflush(stdout);
 }
 
 static size_t
@@ -236,7 +249,7 @@ work(unsigned process, unsigned processes, uint64_t end)
 	size_t warm = 0;
 	char why[100];
 
-	for (unsigned n = 0; board->seed[process] < end && board->nfailures[process] < FAILURES &&
+	for (unsigned n = 0; board->seed[process] < end && board->bad[process] < FAILURES &&
 	     (!board->stop || time(NULL) < board->stop); n++) {
 		if (n == WARM)
 			warm = held();
@@ -263,6 +276,18 @@ employ(unsigned process, unsigned processes, uint64_t end, pid_t pids[])
 	exit(0);
 }
 
+/* The first seed that nobody came to: where a later run may go on. */
+static uint64_t
+next_seed(unsigned processes, uint64_t end)
+{
+	uint64_t next = end;
+
+	for (unsigned i = 0; i < processes; i++)
+		if (board->seed[i] < next)
+			next = board->seed[i];
+	return next;
+}
+
 static void
 run_many(uint64_t first, uint64_t schedules, unsigned processes)
 {
@@ -283,7 +308,7 @@ run_many(uint64_t first, uint64_t schedules, unsigned processes)
 				 (unsigned)status);
 			fail(i, board->seed[i], why);
 			board->seed[i] += processes;
-			if (board->nfailures[i] < FAILURES)
+			if (board->bad[i] < FAILURES)
 				employ(i, processes, first + schedules, pids);
 		}
 }
@@ -319,37 +344,31 @@ print_counts(const char *what, const uint64_t *counts, unsigned len, const char 
 	return none;
 }
 
-static bool
-is_open(const char *why)
-{
-	return strncmp(why, "ended:", 6) && strncmp(why, "memory:", 7);
-}
-
 /* How many of them are more than may be. */
-static unsigned
+static uint64_t
 print_failures(const char *program, unsigned processes, uint64_t schedules)
 {
-	unsigned n = 0, open = 0;
+	uint64_t bad = 0, open = 0;
 
-	for (unsigned i = 0; i < processes; i++)
-		for (unsigned k = 0; k < board->nfailures[i]; k++) {
-			bool mild = is_open(board->failures[i][k].why);
-
-			n += !mild;
-			open += mild;
+	for (unsigned i = 0; i < processes; i++) {
+		for (unsigned k = 0; k < board->nfailures[i]; k++)
 			printf("%s\n  again: %s -s %" PRIu64 " -t    smaller: %s -s %" PRIu64
 			       " -x\n", board->failures[i][k].why, program,
 			       board->failures[i][k].seed, program, board->failures[i][k].seed);
-		}
-	printf("%u schedules found what is not mended yet, %u something else\n", open, n);
-	return n + (open > schedules / OPEN_SHARE + 1 ? open : 0);
+		bad += board->bad[i];
+		open += board->open[i];
+	}
+	printf("%" PRIu64 " schedules found what is not mended yet, %" PRIu64 " something else\n",
+	       open, bad);
+	return bad + (open > schedules / OPEN_SHARE + 1 ? open : 0);
 }
 
 static int
 tell(const char *program, unsigned processes, double seconds, bool all)
 {
 	struct harness_counts c = { 0 };
-	unsigned none, failures;
+	uint64_t failures;
+	unsigned none;
 
 	sum_counts(&c, processes);
 	failures = print_failures(program, processes, c.schedules);
@@ -402,20 +421,22 @@ main(int argc, char **argv)
 	bool one = false, trace = false, smaller = false, good = true;
 	struct harness_schedule s;
 	struct timeval from, to;
+	time_t patience = PATIENCE;
 	int c;
 
 	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
-	if (board != MAP_FAILED)
-		board->stop = time(NULL) + PATIENCE;
-	while ((c = getopt(argc, argv, "n:f:j:s:l:c:tx")) != -1)
+	while ((c = getopt(argc, argv, "n:f:p:j:s:l:c:tx")) != -1)
 		switch (c) {
 		case 'n':
-			board->stop = 0;
+			patience = 0;
 			schedules = strtoull(optarg, NULL, 10);
 			break;
 		case 'f':
 			first = strtoull(optarg, NULL, 10);
+			break;
+		case 'p':
+			patience = (time_t)strtoul(optarg, NULL, 10);
 			break;
 		case 'j':
 			processes = (unsigned)strtoul(optarg, NULL, 10);
@@ -449,11 +470,15 @@ main(int argc, char **argv)
 		return run_one(&s, trace, smaller);
 	if (processes < 1 || processes > PROCESSES)
 		processes = 1;
+	board->stop = patience ? time(NULL) + patience : 0;
 	failed = run_cases();
 	memset(board->counts, 0, sizeof(board->counts));
 	gettimeofday(&from, NULL);
 	run_many(first, schedules, processes);
 	gettimeofday(&to, NULL);
+	printf("seeds %" PRIu64 " to %" PRIu64 ", to go on: -f %" PRIu64 "\n", first,
+	       next_seed(processes, first + schedules) - 1,
+	       next_seed(processes, first + schedules));
 	return tell(argv[0], processes, (double)(to.tv_sec - from.tv_sec) +
 		    (double)(to.tv_usec - from.tv_usec) / 1e6, schedules >= SCHEDULES) || failed;
 }
