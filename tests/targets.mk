@@ -10,6 +10,8 @@ BENCH_SEEDS ?= 3
 BENCH_ANY ?= torus-8-8-8-4 dfly-8-4-4-33 ft3-16 random-200-10-8-1
 SOAK_SEEDS ?= 20
 SOAK_SCHEDULES ?= 1000000
+SOAK_FIRST ?= 1
+SOAK_PATIENCE ?= 43200
 BENCH_SA ?= 1024 8192
 submake := $(MAKE) --no-print-directory -j$(jobs)
 logs := $(BUILD)/test-logs
@@ -26,7 +28,8 @@ help:
 	'                    and routing of fat trees (BENCH_TREES="27648 43904", BENCH_SEEDS=20)' \
 	'                    and answers of the subnet administrator (BENCH_SA="1024 8192 43904")' \
 	'make soak           links fail and return for SOAK_SECONDS=600, the tables proved all along;' \
-	'                    SOAK_SCHEDULES=1000000 of faults in virtual time;' \
+	'                    SOAK_SCHEDULES=1000000 of faults in virtual time, from SOAK_FIRST=1 on,' \
+	'                    for SOAK_PATIENCE=43200 seconds at most: the end says where to go on;' \
 	'                    all that osmtest has, from two hosts; the subnet administrator of' \
 	'                    8,192 hosts under load; a pair of which the master is killed at 60' \
 	'                    points of a sweep' \
@@ -45,10 +48,12 @@ demo: deps
 	@BUILD=$(BUILD) tests/demo.sh
 
 bench_programs := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
-test-programs: $(addprefix $(BUILD)/,$(test_programs) $(bench_programs) madcount.so)
+test-programs: $(test_programs:%=$(BUILD)/%)
+bench-programs: $(addprefix $(BUILD)/,$(bench_programs) madcount.so)
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)
 fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)
-# Everything compiled, nothing linked: what a second compiler has to say.
+# Everything compiled, nothing linked: what a second compiler has to say, which it says without
+# optimising too.
 objects: $(call obj,$(sort $(preload_src) $(foreach l,$(libs),$($(l)_src)) \
 	$(foreach p,$(programs) $(test_programs),$($(p)_main))))
 unit: $(unit_tests:%=$(BUILD)/%)
@@ -70,14 +75,14 @@ $(list): FORCE
 	'lint.reported 60 1 python3 tests/lint/reported.py' \
 	'lint.manual 60 1 tests/lint/manual.sh' \
 	'lint.units 60 1 tests/lint/units.sh' \
-	'lint.clang 600 2 $(MAKE) --no-print-directory -k -j$(jobs) BUILD=$(BUILD)/clang CC=clang objects' \
+	'lint.clang 600 2 $(MAKE) --no-print-directory -k -j$(jobs) BUILD=$(BUILD)/clang CC=clang OPT=-O0 CFLAGS=-g0 objects' \
 	$(foreach t,$(unit_tests),'unit.$(t) $(call limit,$(t)) 1 $(BUILD)/$(t)') \
 	$(foreach t,$(unit_tests),'asan.$(t) $(call limit,$(t)) 1 $(BUILD)/asan/$(t)') \
 	$(foreach t,$(tsan_tests),'tsan.$(t) $(call limit,$(t)) 1 $(tsan_run) $(BUILD)/tsan/$(t)') \
 	$(foreach t,$(fuzz_targets),'replay.$(t) 60 1 $(BUILD)/asan/$(t) $(call corpus,$(t))') > $@
 
 check: deps
-	@$(submake) programs test-programs
+	@$(submake) programs test-programs bench-programs
 	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs test-programs
 	@$(submake) BUILD=$(BUILD)/tsan SAN=thread OPT=-O1 tsan-programs
 	@$(submake) $(list)
@@ -86,7 +91,7 @@ check: deps
 
 lint: deps
 	@$(submake) objects
-	@$(submake) -k BUILD=$(BUILD)/clang CC=clang objects
+	@$(submake) -k BUILD=$(BUILD)/clang CC=clang OPT=-O0 CFLAGS=-g0 objects
 	@python3 tests/lint/includes.py && python3 tests/lint/includes.py --self-test
 	@python3 tests/lint/looks.py -v
 	@tests/lint/manual.sh
@@ -126,7 +131,7 @@ soak: deps
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
 	@BUILD=$(BUILD) ISOLATION_ROUNDS=100 python3 tests/e2e/daemon.py isolation_killed
-	@timeout 86400 $(BUILD)/test_harness -n $(SOAK_SCHEDULES)
+	@timeout 86400 $(BUILD)/test_harness -f $(SOAK_FIRST) -n $(SOAK_SCHEDULES) -p $(SOAK_PATIENCE)
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large
@@ -141,5 +146,5 @@ $(BUILD)/madcount.so: tests/bench/madcount.c
 	$(q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared $(warn) -o $@ $<
 
 FORCE:
-.PHONY: help deps demo test-programs tsan-programs fuzz-programs objects unit print-public check lint \
-	fuzz bench soak FORCE
+.PHONY: help deps demo test-programs bench-programs tsan-programs fuzz-programs objects unit \
+	print-public check lint fuzz bench soak FORCE
