@@ -272,7 +272,7 @@ const struct cli_command cli_commands[] = {
 		.synopsis = "",
 		.help = "what is wrong with ports and devices, and what is done about it",
 		.more = "What is done is the configuration's: subnets[].health of weft.yaml(5).\n"
-			"weft undrain puts back into use what traffic is kept off.\n",
+			"weft undrain puts back into use what is kept off or disabled.\n",
 		.doing = "reading what is wrong",
 		.print = print_health,
 	}, {
@@ -447,6 +447,8 @@ const struct cli_command cli_commands[] = {
 		.name = "undrain",
 		.synopsis = "NODE[/PORT] [--dry-run]",
 		.help = "let traffic back",
+		.more = "Also to what is kept off or disabled because it was not well: weft show\n"
+			"health lists that.\n",
 		.options = place_options,
 		.words = { "place" },
 		.need = 1,

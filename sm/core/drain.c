@@ -252,7 +252,10 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 	bool drain = c->kind == CHANGE_DRAIN;
 	const char *name = f->nodes[fabric_node_by_guid(f, c->guid)].name;
 	uint32_t left = 0, lifted = 0;
+	char at[16] = "";
 
+	if (c->port != CHANGE_ALL_PORTS)
+		snprintf(at, sizeof(at), "/%d", c->port);
 	if (drain && may_drain(f, c, e))
 		return e->code;
 	for (uint32_t i = 0; i < d->len; i++) {
@@ -270,8 +273,7 @@ drains_change(struct drains *d, const struct fabric *f, const struct change *c, 
 		d->list[left++] = *old;
 	}
 	if (drain == (lifted > 0))
-		return error_set(e, drain ? ERR_EXISTS : ERR_NOT_FOUND, "%s%s is %s", name,
-				 c->port == CHANGE_ALL_PORTS ? "" : ": this cable",
+		return error_set(e, drain ? ERR_EXISTS : ERR_NOT_FOUND, "%s%s is %s", name, at,
 				 drain ? "drained already" : "not drained");
 	d->len = left;
 	if (drain)

@@ -191,6 +191,14 @@ between_switches(const struct live_port *p)
 	       NODE_SWITCH;
 }
 
+/* Is this port at the other end of the cable, be that there or lost, as a disabled one is? */
+static bool
+leads_to(const struct live_port *p, uint64_t guid, int port)
+{
+	return p->peer ? p->peer->guid == guid && p->peer_number == port :
+	       p->lost_peer == guid && p->lost_number == port;
+}
+
 /* The entry of what is kept off for this, at either end of its cable; NULL. */
 static struct drain *
 drain_of(struct subnet *s, const struct ailment *a, const struct live_port *p)
@@ -201,7 +209,7 @@ drain_of(struct subnet *s, const struct ailment *a, const struct live_port *p)
 		if (d->guid == a->guid && (a->port ? d->port == a->port :
 					   d->port == CHANGE_ALL_PORTS))
 			return d;
-		if (p && p->peer && d->guid == p->peer->guid && d->port == p->peer_number)
+		if (p && leads_to(p, d->guid, d->port))
 			return d;
 	}
 	return NULL;
@@ -655,7 +663,7 @@ release(struct subnet *s, struct ailment *a)
 
 /* What an administrator has lifted, or will: it is told, but not held any more. */
 static void
-follow_drains(struct subnet *s, struct ailment *a)
+follow_drain(struct subnet *s, struct ailment *a)
 {
 	struct device *d = topo_find(&s->topo, a->guid);
 	const struct drain *e = drain_of(s, a, a->port && d && a->port <= d->info.num_ports ?
@@ -668,6 +676,14 @@ follow_drains(struct subnet *s, struct ailment *a)
 	}
 }
 
+void
+health_follow_drains(struct subnet *s)
+{
+	for (uint32_t i = 0; i < s->health.len; i++)
+		if (s->health.list[i].guid && s->health.list[i].told)
+			follow_drain(s, &s->health.list[i]);
+}
+
 /* True: the slot may go. */
 static bool
 look_after(struct subnet *s, struct ailment *a)
@@ -678,7 +694,7 @@ look_after(struct subnet *s, struct ailment *a)
 	if (still_so(s, a))
 		a->times[(a->count - 1) % HEALTH_TIMES] = now;
 	if (a->told) {
-		follow_drains(s, a);
+		follow_drain(s, a);
 		if (now - last_seen(a) >= quiet_time(s, a) && a->done < ACTION_ISOLATE)
 			release(s, a);
 		else if (d && a->left[0] && a->tried < s->generation)

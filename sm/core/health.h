@@ -70,6 +70,9 @@ health_flapped(struct subnet *s, struct live_port *p);
 /* The port sent a trap 129 to 131. */
 void
 health_trapped(struct subnet *s, struct live_port *p);
+/* What is kept off has changed by a command: what is said of it is true at once. */
+void
+health_follow_drains(struct subnet *s);
 /* We lead since a moment: what was there before is looked at, by and by. */
 void
 health_begin(struct subnet *s);

@@ -44,6 +44,23 @@ put_errors(const struct subnet *s, const struct ailment *a, struct health_row *r
 	snprintf(row->errors.text, sizeof(row->errors.text), "%s", counting_text(&a->errors, text));
 }
 
+/* Is it told with what it was done for? A port may be disabled at the other end of its cable. */
+static bool
+is_told(const struct subnet *s, const struct drain *d)
+{
+	unsigned port = d->port == CHANGE_ALL_PORTS ? 0 : (unsigned)d->port;
+	const struct ailment *a = health_find(&s->health, d->guid, port, d->why);
+	const struct device *at = topo_find(&s->topo, d->guid);
+	const struct live_port *p;
+
+	if ((a && a->told) || !port || !at || port > at->info.num_ports)
+		return a && a->told;
+	p = &at->ports[port];
+	a = health_find(&s->health, p->peer ? p->peer->guid : p->lost_peer,
+			p->peer ? p->peer_number : p->lost_number, d->why);
+	return a && a->told;
+}
+
 /* Drains of an administrator, and those of which nothing is known any more but that they are. */
 static bool
 drain_row(const struct subnet *s, uint32_t from, struct health_row *row)
@@ -51,9 +68,8 @@ drain_row(const struct subnet *s, uint32_t from, struct health_row *row)
 	for (uint32_t i = from; i < s->drains.len; i++) {
 		const struct drain *d = &s->drains.list[i];
 		unsigned port = d->port == CHANGE_ALL_PORTS ? 0 : (unsigned)d->port;
-		const struct ailment *a = health_find(&s->health, d->guid, port, d->why);
 
-		if (d->act == DRAIN_ENABLING || (a && a->told))
+		if (d->act == DRAIN_ENABLING || is_told(s, d))
 			continue;
 		*row = (struct health_row){
 			.next = s->health.len + i + 1, .guid = d->guid, .port = (uint8_t)port,

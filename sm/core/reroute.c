@@ -122,10 +122,12 @@ reroute_done(struct subnet *s)
 	snprintf(r->text, sizeof(r->text), "engine %s runs: %u entries in %u blocks were written",
 		 s->plan->engine_running, s->push.entries, s->push.blocks);
 	tell_change(s);
-	if (is_drain(&r->c))
+	if (is_drain(&r->c)) {
+		health_follow_drains(s);
 		drains_save(s, saved, s);
-	else
+	} else {
 		answer(s, 0, r->text);
+	}
 }
 
 /* Ports that have no cable, and had one: as if they never had. */

@@ -247,6 +247,19 @@ warnings(struct bed_sm *sm, const char *word)
 	return n;
 }
 
+/* What `weft show health` has; 0: nothing. */
+static inline unsigned
+health_rows(const struct bed_sm *sm, struct health_row *first)
+{
+	struct health_row row = { 0 };
+	unsigned n = 0;
+
+	while (subnet_health(sm->s, row.next, &row))
+		if (!n++ && first)
+			*first = row;
+	return n;
+}
+
 /* How often hosts were asked to register again, in all. */
 static inline unsigned
 reregisters(const struct bed *b)

@@ -51,19 +51,6 @@ entries_over(const struct bed_sm *sm, const char *node, const char *peer)
 	return n;
 }
 
-/* What `weft show health` has; 0: nothing. */
-static unsigned
-rows(const struct bed_sm *sm, struct health_row *first)
-{
-	struct health_row row = { 0 };
-	unsigned n = 0;
-
-	while (subnet_health(sm->s, row.next, &row))
-		if (!n++ && first)
-			*first = row;
-	return n;
-}
-
 static void
 wait_for(struct bed_sm *sm, enum event_type type, const char *word, monotime bound)
 {
@@ -96,21 +83,21 @@ test_flapping(void **state)
 	(void)state;
 	flap(sm, "L1_0", "A1_0", 4);
 	bed_wait(sm->bed, TICK);
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	bed_wait(sm->bed, SEC(301));
 	flap(sm, "L1_0", "A1_0", 4);
 	bed_wait(sm->bed, TICK);
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	flap(sm, "L1_0", "A1_0", 3);
 	assert_non_null(bed_event(sm, EVENT_HEALTH, "flaps (down 5 times in "));
 	assert_int_equal(sm->nevents[EVENT_HEALTH], 1);
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_string_equal(row.condition, "flapping");
 	assert_string_equal(row.action, "none");
 	assert_true(entries_over(sm, "L1_0", "A1_0") > 0);
 	bed_wait(sm->bed, WELL + TICK);
 	assert_non_null(bed_event(sm, EVENT_HEALTH, "well again"));
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	end(sm, t);
 }
 
@@ -148,7 +135,7 @@ test_drain(void **state)
 	assert_true(bed_quiet(sm, BOUND));
 	assert_int_equal(entries_over(sm, "L1_0", "A1_0"), 0);
 	bed_check(sm);
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_string_equal(row.action, "drain");
 	assert_true(row.since > 0);
 	bed_wait(sm->bed, WELL + TICK);
@@ -171,7 +158,7 @@ test_drain(void **state)
 	assert_int_equal(bed_run(sm, BOUND), 1);
 	assert_true(bed_quiet(sm, BOUND));
 	assert_int_equal(entries_over(sm, "L1_0", "A1_0"), 0);
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_string_equal(row.condition, "flapping");
 	bed_wait(sm->bed, WELL + TICK);
 	assert_true(bed_quiet(sm, BOUND));
@@ -219,12 +206,16 @@ test_isolate(void **state)
 	bed_wait(sm->bed, SEC(7200));
 	assert_true(bed_quiet(sm, BOUND));
 	assert_int_equal(entries_over(sm, "L1_0", "A1_0"), 0);
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_string_equal(row.action, "isolate");
 	undrain(sm, "A1_0", "L1_0");
 	assert_true(entries_over(sm, "L1_0", "A1_0") > 0);
+	/* What is said is true from the answer on. */
+	assert_int_equal(health_rows(sm, &row), 1);
+	assert_string_equal(row.action, "none");
+	assert_string_equal(row.left, "an administrator wants it in use");
 	bed_wait(sm->bed, 2 * TICK);
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	/* It is not taken up again until it flaps again. */
 	bed_forget(sm);
 	bed_wait(sm->bed, SEC(600));
@@ -251,14 +242,14 @@ test_unresponsive(void **state)
 	assert_true(bed_quiet(sm, BOUND));
 	model_silence(b->m, bed_node(b, "A1_0"), MODEL_SILENT);
 	wait_for(sm, EVENT_SILENT, "A1_0", SEC(60));
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	wait_for(sm, EVENT_QUARANTINED, "has not answered", SEC(60));
 	bed_wait(b, SEC(5));
 	assert_true(entries_over(sm, "L1_0", "A1_0") <= 1);
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_int_equal(row.port, 0);
 	bed_wait(b, SEC(600));
-	assert_int_equal(rows(sm, NULL), 1);
+	assert_int_equal(health_rows(sm, NULL), 1);
 	model_heal(b->m, bed_node(b, "A1_0"));
 	wait_for(sm, EVENT_RELEASED, "well again", SEC(200));
 	assert_true(bed_quiet(sm, BOUND));
@@ -307,19 +298,19 @@ test_slow(void **state)
 	assert_true(bed_quiet(sm, BOUND));
 	assert_int_equal(entries_over(sm, "L1_0", "A1_0"), 0);
 	bed_wait(b, SEC(1000));
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_string_equal(row.condition, "slow");
 	bed_stop(sm);
 	bed_start(sm);
 	assert_int_equal(bed_run(sm, BOUND), 1);
 	bed_wait(b, SEC(100));
-	assert_int_equal(rows(sm, &row), 1);
+	assert_int_equal(health_rows(sm, &row), 1);
 	assert_int_equal(entries_over(sm, "L1_0", "A1_0"), 0);
 	model_link_limit(b->m, bed_node(b, "L1_0"), port_to(b, "L1_0", "A1_0"), LINK_4X, SPEED_EDR);
 	flap(sm, "L1_0", "A1_0", 1);
 	bed_wait(b, SEC(140));
 	assert_true(bed_quiet(sm, BOUND));
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	assert_true(entries_over(sm, "L1_0", "A1_0") > 0);
 	end(sm, t);
 }
@@ -336,7 +327,7 @@ test_ignore(void **state)
 	flap(sm, "L1_0", "A1_0", 8);
 	bed_wait(sm->bed, TICK);
 	assert_int_equal(sm->nevents[EVENT_HEALTH], 0);
-	assert_int_equal(rows(sm, NULL), 0);
+	assert_int_equal(health_rows(sm, NULL), 0);
 	end(sm, t);
 }
 

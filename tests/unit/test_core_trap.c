@@ -216,6 +216,7 @@ disable(void **state)
 	struct bed *b = sm->bed;
 	uint32_t leaf = bed_node(b, "L1_0"), top = bed_node(b, "A1_0");
 	unsigned port = port_to(b, "L1_0", "A1_0"), far = port_to(b, "A1_0", "L1_0");
+	struct health_row row;
 
 	(void)state;
 	errors(sm, leaf, port, 11);
@@ -223,7 +224,15 @@ disable(void **state)
 	assert_int_equal(model_portinfo(b->m, top, far)->phys_state, PHYS_DISABLED);
 	assert_false(is_up(sm, leaf, port));
 	assert_int_equal(entries_over(sm, leaf, port), 0);
-	assert_true(warnings(sm, "disabled"));
+	assert_int_equal(warnings(sm, "disabled"), 1);
+	/* It is one row, of the port that babbles, and stays so when it is looked after. */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(health_rows(sm, &row), 1);
+		assert_int_equal(row.guid, b->net->nodes[leaf].guid);
+		assert_int_equal(row.port, port);
+		assert_string_equal(row.action, "disable");
+		bed_wait(b, SEC(12));
+	}
 	/* A switch that was reset has forgotten it, and a restart has not. */
 	bed_stop(sm);
 	model_reboot(b->m, top);
