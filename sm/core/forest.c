@@ -210,7 +210,7 @@ prove(const struct forest_job *j, const struct mtree_set *set, struct plan_check
 	struct check_input in = {
 		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .also = p->rows,
 		.proved = p->rows, .lanes = p->lanes, .ranks = p->ranks, .trees = set->trees,
-		.ntrees = set->len, .threads = j->threads,
+		.ntrees = set->len, .adaptive = p->adaptive, .threads = j->threads,
 	};
 
 	if (!set->len)
@@ -310,7 +310,7 @@ find_span(struct forest_job *j)
 	const struct plan *p = j->plan;
 	struct check_input in = {
 		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .lanes = p->lanes,
-		.ranks = p->ranks, .threads = j->threads,
+		.ranks = p->ranks, .adaptive = p->adaptive, .threads = j->threads,
 	};
 	uint32_t near = j->root ? fabric_node_by_guid(p->fabric, j->root) : FABRIC_NONE;
 

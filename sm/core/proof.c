@@ -27,7 +27,7 @@ run(void *arg)
 	const struct plan *p = j->plan;
 	struct check_input in = {
 		.fabric = p->fabric, .lids = p->lids, .rows = p->rows, .lanes = p->lanes,
-		.ranks = p->ranks, .threads = j->threads,
+		.ranks = p->ranks, .adaptive = p->adaptive, .threads = j->threads,
 	};
 
 	j->verdict = check_routing(&in, &j->report);
