@@ -49,6 +49,26 @@ print_etcd(const json_t *s)
 		     field_str(ep, "why")[0] ? ": " : "", field_str(ep, "why"));
 }
 
+/* What a standby has of what clients left with the master: this one, or others if this leads. */
+static void
+print_copies(const json_t *s)
+{
+	json_t *m;
+	size_t i;
+
+	json_array_foreach(json_object_get(s, "managers"), i, m) {
+		const json_t *c = json_object_get(m, "copied");
+		const char *node = field_str(m, "node");
+
+		if (!json_is_object(c))
+			continue;
+		emit(stdout, "  copied      %s %s/%llu at %s: %llu multicast members, %llu "
+		     "services, %llu subscriptions\n", field_bool(m, "leads") ? "from" : "by",
+		     node[0] ? node : field_str(m, "node_guid"), N(m, "port"), field_str(c, "at"),
+		     N(c, "members"), N(c, "services"), N(c, "subscriptions"));
+	}
+}
+
 static void
 print_safe(const json_t *s)
 {
@@ -125,6 +145,7 @@ print_ha(const struct cli *c, const json_t *data)
 			emit(stdout, "  in charge   %s\n", master);
 		print_takeover(s);
 		print_etcd(s);
+		print_copies(s);
 		print_safe(s);
 		print_managers(json_object_get(s, "managers"));
 	}

@@ -70,6 +70,8 @@ struct config_subnet {
 	monotime sweep_interval;	/* 0 = no light sweeps */
 	monotime standby_poll;		/* standby: interval of Get(SMInfo) */
 	unsigned standby_retries;	/* failed polls before taking over */
+	monotime standby_copy;		/* standby: from one copy of what clients left with the
+					 * master to the next; 0 = none */
 	struct {
 		const char **engines;	/* NULL-terminated */
 		enum config_fallback fallback;

@@ -516,6 +516,13 @@ const struct option schema_subnet[] = {
 		.help = "As standby: questions without an answer that are forgiven; at one more "
 			"in a row it takes over.",
 	}, {
+		.name = "standby_copy", .type = OPTION_DURATION, .min = MSEC_U(100),
+		.max = HOUR_U(1), .zero = true, .initial = "3s",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(standby_copy),
+		.help = "As standby: time from one copy of the groups, services, subscriptions "
+			"and alias GUIDs that clients left with the master to the next, longer "
+			"where that takes long; 0 is never. It needs an sm_key, the master's.",
+	}, {
 		.name = "routing.engines", .type = OPTION_WORDS, .filled = true,
 		.initial = "[auto, updn, minhop]",
 		.words = engine_words, .later = later_engines,

@@ -182,6 +182,12 @@ lend_port_forgotten(void *arg, uint64_t port_guid)
 	map_set(&s->forgotten, port_guid, 0);
 }
 
+static void
+lend_told_all(void *arg, const struct port_mad *in, uint16_t attr_id, uint32_t len)
+{
+	copies_told(arg, in, attr_id, len);
+}
+
 static bool
 lend_port_known(void *arg, uint64_t port_guid)
 {
@@ -199,7 +205,8 @@ admin_new(struct subnet *s)
 		.mft = lend_mft, .sms = lend_sms,
 		.loop = s->env.loop, .store = s->env.store, .send = lend_send,
 		.groups_changed = lend_groups_changed, .guids_changed = lend_guids_changed,
-		.port_forgotten = lend_port_forgotten, .port_known = lend_port_known, .arg = s,
+		.port_forgotten = lend_port_forgotten, .port_known = lend_port_known,
+		.told_all = lend_told_all, .arg = s,
 	};
 
 	return sa_new(&env);

@@ -8,6 +8,7 @@ core_src := \
 	sm/core/congestion.c \
 	sm/core/congestion_port.c \
 	sm/core/congestion_show.c \
+	sm/core/copies.c \
 	sm/core/counting.c \
 	sm/core/counting_judge.c \
 	sm/core/counting_show.c \

@@ -150,16 +150,6 @@ reason_role(const struct subnet *s, struct ha_status *h)
 	}
 }
 
-/* What the subnet administrator knows and nobody else does. */
-static void
-reason_registrations(const struct subnet *s, struct ha_status *h)
-{
-	if (s->role != ROLE_MASTER && s->role != ROLE_STANDBY)
-		return;
-	ha_reason(h, "groups, services and subscriptions are not copied to other managers: after "
-		  "a takeover each host is asked to register again");
-}
-
 /* ---- Status ---- */
 
 static void
@@ -176,6 +166,7 @@ fill_manager(const struct subnet *s, const struct peer_sm *p, struct ha_manager 
 		.leads = s->role == ROLE_STANDBY && p->guid == s->master.guid,
 		.lost = p->presence == PEER_LOST,
 	};
+	copies_status(s, p, &m->copy);
 	if (p->heard)
 		m->heard = loop_wall(s->env.loop) - (loop_now(s->env.loop) - p->heard) / 1000;
 	mapped = name_map_get(s->env.names, p->node_guid);
@@ -219,5 +210,5 @@ subnet_ha(struct subnet *s, struct ha_status *h)
 	reason_strangers(s, h);
 	beyond_reasons(s, h);
 	if (!h->shared)
-		reason_registrations(s, h);
+		copies_reasons(s, h);
 }

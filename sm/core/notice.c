@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What comes unasked: traps of devices (IBA 14.2.5.1 and 13.4.8) and questions of other subnet
- * managers (SMInfo, 14.2.5.13); what is for the subnet administrator is handed on to it.
+ * managers (SMInfo, 14.2.5.13); what is for the subnet administrator is handed on to it, or as an
+ * answer of the master's to copies.c.
  *
  * A trap is answered with TrapRepress in every role that may receive it, and is then the business
  * of trap.c.
@@ -96,7 +97,8 @@ notice_request(void *subnet, const struct port_mad *m)
 	struct notice n;
 
 	if (port_mad_bytes(m)[1] == MAD_CLASS_SUBN_ADM) {
-		admin_request(s, m);
+		if (!copies_answer(s, m))
+			admin_request(s, m);
 		return;
 	}
 	if (smp_decode(&smp, m->mad, sizeof(m->mad))) {

@@ -152,6 +152,8 @@ peers_saw(struct subnet *s, const struct device *d, unsigned port, const struct 
 		.heard = loop_now(s->env.loop),
 		.sweep = s->sweep.id,
 	};
+	if (before.guid == peer->guid)
+		peer->told = before.told;
 	peer->unwanted = !peers_allowed(s, peer->guid);
 	if (is_as_before(&before, peer)) {
 		peer->offers = before.offers;
@@ -451,6 +453,8 @@ peers_poll(struct subnet *s)
 	if (!s->ask_port)
 		bits_set(&d->sminfo, s->master.port);
 	transact_ready(s->transact, &d->agent.target);
+	if (copies_want_port(s))
+		transact_ready(s->transact, &s->topo.own->agent.target);
 }
 
 bool
@@ -541,6 +545,12 @@ peers_next(struct subnet *s, struct agent *a, struct transact_request *r)
 		return false;
 	if (s->ask_port && s->role == ROLE_STANDBY && d->guid == s->master.node_guid)
 		return port_next(s, d, r);
+	if (d == s->topo.own && copies_next(s, r)) {
+		if (!subnet_address(s, d, s->topo.own_port, r))
+			return false;
+		d->inflight++;
+		return true;
+	}
 	if ((n = bits_pop(&d->sminfo)) < 0)
 		return false;
 	r->method = MAD_GET;
@@ -611,7 +621,10 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		return;
 	d->inflight--;
 	if (res->attr_id == ATTR_PORT_INFO) {
-		port_done(s, d, res);
+		if (d == s->topo.own && res->attr_mod == s->topo.own_port)
+			copies_port(s, res);
+		else
+			port_done(s, d, res);
 		return;
 	}
 	if (res->method == MAD_SET && s->role == ROLE_MASTER) {

@@ -3,6 +3,7 @@
 #define CORE_PEERS_I_H
 
 #include "sm/base/clock.h"
+#include "sm/core/copies.h"
 #include "sm/fabric/status.h"
 #include "sm/port/transact.h"
 #include "sm/wire/attr.h"
@@ -37,6 +38,7 @@ struct peer_sm {
 	unsigned offers;	/* of our office that it did not take, in a row */
 	monotime offer_at;	/* it is offered to it again */
 	uint32_t sweep;		/* sweep that found it */
+	struct copies_told told;	/* what it copied of us, as a standby */
 	enum peer_presence presence;
 	unsigned failures;	/* PEER_LOST: how often it did not answer since */
 	monotime ask_at;	/* PEER_LOST: light sweeps do not ask it before */

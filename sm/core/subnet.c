@@ -117,6 +117,8 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 		admin_resigned(s);
 		counting_stop(s);
 	}
+	if (role != ROLE_STANDBY)
+		copies_stop(s);
 	subnet_event(s, EVENT_ROLE, role == ROLE_DISCOVERING ? LOG_L_INFO : LOG_L_NOTICE,
 		     s->port ? s->port->id.guid : 0, 0, "this subnet manager is %s%s%s",
 		     subnet_role_name(s), why[0] ? ": " : "", why);
@@ -423,6 +425,7 @@ stand_by(struct subnet *s)
 		set_role(s, ROLE_STANDBY, s->why_not);
 	subnet_command_failed(s, ERR_REFUSED, s->why_not);
 	handover_announce(s);
+	copies_stand_by(s);
 	subnet_rest(s);
 }
 
@@ -697,6 +700,7 @@ subnet_new(const struct subnet_env *env, const struct config_subnet *conf, subne
 	partitions_init(s);
 	trap_init(s);
 	peers_init(s);
+	copies_init(s);
 	disable_init(s);
 	counting_init(s);
 	health_init(s);
@@ -760,6 +764,7 @@ subnet_free(struct subnet *s)
 	push_arbitration_forget(s);
 	trap_free(s);
 	peers_free(s);
+	copies_free(s);
 	disable_free(s);
 	health_free(s);
 	counting_free(s);
@@ -815,6 +820,7 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 	s->conf = conf;
 	if (!same_ranks(before, conf))
 		peers_configured(s);
+	copies_configured(s);
 	s->env.names = names;
 	if (s->plan)
 		counting_begin(s);

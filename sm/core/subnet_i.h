@@ -6,6 +6,7 @@
 #include "sm/base/map.h"
 #include "sm/core/adaptive.h"
 #include "sm/core/congestion.h"
+#include "sm/core/copies.h"
 #include "sm/core/counting.h"
 #include "sm/core/drain.h"
 #include "sm/core/guids.h"
@@ -67,6 +68,7 @@ struct subnet {
 	struct port *port;
 	struct transact *transact;
 	struct sa *sa;			/* subnet administrator: answers while we are master */
+	struct copies copies;		/* of the master's, while we are not */
 	struct map forgotten;		/* port GUIDs: to register again when they are back */
 	struct topo topo;
 	uint32_t routes_version;	/* topo.path_version that requests under way keep to */

@@ -14,6 +14,22 @@ put_wall(struct json *j, const char *key, int64_t wall)
 }
 
 static void
+put_copy(struct json *j, const struct ha_copy *c)
+{
+	if (!c->wall) {
+		jw_null(j, "copied");
+		return;
+	}
+	jw_object(j, "copied");
+	put_wall(j, "at", c->wall);
+	jw_uint(j, "members", c->members);
+	jw_uint(j, "services", c->services);
+	jw_uint(j, "subscriptions", c->subscriptions);
+	jw_uint(j, "guid_blocks", c->guids);
+	jw_end(j);
+}
+
+static void
 put_manager(struct json *j, const struct ha_manager *m)
 {
 	jw_object(j, NULL);
@@ -30,6 +46,7 @@ put_manager(struct json *j, const struct ha_manager *m)
 	jw_bool(j, "lost", m->lost);
 	jw_uint(j, "activity", m->activity);
 	put_wall(j, "last_heard", m->heard);
+	put_copy(j, &m->copy);
 	jw_end(j);
 }
 

@@ -171,6 +171,15 @@ enum takeover_why {
 #define HA_MAX_REASONS 8
 
 /* Another subnet manager. */
+/* What a standby has copied of what clients left with the master. */
+struct ha_copy {
+	int64_t wall;		/* when that was begun last, wall microseconds; 0: never */
+	uint32_t members;	/* of multicast groups */
+	uint32_t services;
+	uint32_t subscriptions;
+	uint32_t guids;		/* blocks of GUIDs, which may hold aliases */
+};
+
 struct ha_manager {
 	uint64_t guid;		/* its port GUID */
 	uint64_t node_guid;	/* of the device it sits on */
@@ -186,6 +195,7 @@ struct ha_manager {
 	bool lost;		/* it did not answer when it was asked last */
 	uint32_t activity;	/* ActCount */
 	int64_t heard;		/* wall microseconds of its last answer; 0: there was none */
+	struct ha_copy copy;	/* of it, if it leads; else by it, if this one leads */
 };
 
 struct ha_status {

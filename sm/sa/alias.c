@@ -14,12 +14,14 @@
  * so that a restart in between does not leave it there for good.
  */
 #define KEY_SIZE 128
+#define PORTS_MAX 49152u	/* that are copied: as there are LIDs */
 #define LOCAL UINT64_C(0x0200000000000000)	/* the U/L bit of an EUI-64: nobody's own */
 
 struct entry {
 	uint64_t alias;		/* 0: none */
 	bool row;		/* the store has a row for it */
 	bool served;		/* its GID is in service, as subscribers know */
+	uint32_t copy;		/* the last copy that it was in; see copy.h */
 };
 
 struct table {
@@ -170,6 +172,50 @@ sa_aliases_put(struct sa_aliases *a, uint64_t port, unsigned index, uint64_t ali
 	e->row = true;
 	e->served = false;
 	keep(a, port, index, e);
+}
+
+/* Whoever has the alias has it no more. */
+static void
+take_from(struct sa_aliases *a, uint64_t alias)
+{
+	const struct table *t = table_of(a, sa_aliases_port(a, alias));
+
+	for (unsigned i = 0; t && i < t->len; i++)
+		if (t->entries[i].alias == alias) {
+			sa_aliases_put(a, t->port, i, 0);
+			return;
+		}
+}
+
+bool
+sa_aliases_copy(struct sa_aliases *a, uint64_t port, unsigned index, uint64_t alias, uint32_t copy)
+{
+	struct entry *e;
+
+	if (!port || !alias || alias == port || !index || index >= SA_GUIDS_MAX ||
+	    (!table_of(a, port) && a->len >= PORTS_MAX))
+		return false;
+	if (sa_aliases_at(a, port, index) != alias) {
+		take_from(a, alias);
+		sa_aliases_put(a, port, index, alias);
+	}
+	e = entry_of(a, port, index);
+	e->served = true;
+	e->copy = copy;
+	return true;
+}
+
+bool
+sa_aliases_copied(struct sa_aliases *a, uint32_t copy, uint64_t *at, uint32_t work)
+{
+	for (; *at < a->len && work; (*at)++, work--) {
+		const struct table *t = &a->tables[*at];
+
+		for (unsigned i = 0; i < t->len; i++)
+			if (t->entries[i].alias && t->entries[i].copy != copy)
+				sa_aliases_put(a, t->port, i, 0);
+	}
+	return *at < a->len;
 }
 
 bool

@@ -35,6 +35,12 @@ sa_aliases_at(const struct sa_aliases *a, uint64_t port, unsigned index);
 /* Another one, or 0 for none. What is set must not be an alias of anybody. */
 void
 sa_aliases_put(struct sa_aliases *a, uint64_t port, unsigned index, uint64_t alias);
+/* As sa_groups_copy() and sa_groups_copied(): what another administrator has there. An alias that
+ * somebody else had is taken from him, and is in service. */
+bool
+sa_aliases_copy(struct sa_aliases *a, uint64_t port, unsigned index, uint64_t alias, uint32_t copy);
+bool
+sa_aliases_copied(struct sa_aliases *a, uint32_t copy, uint64_t *at, uint32_t work);
 /* The GUID that is chosen where the asker chooses none: locally administered, the same again for
  * this port and index unless somebody else has it by then. */
 uint64_t

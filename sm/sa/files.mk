@@ -3,7 +3,10 @@ sa_src := \
 	sm/sa/alias.c \
 	sm/sa/ask.c \
 	sm/sa/class.c \
+	sm/sa/copy.c \
 	sm/sa/group.c \
+	sm/sa/group_copy.c \
+	sm/sa/group_rows.c \
 	sm/sa/guid.c \
 	sm/sa/inform.c \
 	sm/sa/kept.c \
@@ -27,5 +30,5 @@ sa_src := \
 	sm/sa/trace.c \
 	sm/sa/vlarb.c \
 	sm/sa/way.c
-sa_public := sm/sa/sa.h sm/sa/group.h
+sa_public := sm/sa/sa.h sm/sa/copy.h sm/sa/group.h
 sa_pkgs :=

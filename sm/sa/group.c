@@ -1,117 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/group.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "sm/base/log.h"
 #include "sm/base/mem.h"
+#include "sm/sa/group_i.h"
 #include "sm/wire/sa_rate.h"
 
 /*
  * Groups are found by MLID in an array and by MGID in a map; members by port GUID in a map of each
- * group. The store has a row for each group that is not permanent, and one for each member:
- *
- *	"SUBNET MGID"          -> "MLID QKEY PKEY MTU RATE LIFE SL TCLASS FLOW HOP SCOPE MAKER"
- *	"SUBNET MGID PORTGUID" -> "PREFIX STATE BY"
- *
- * all in hexadecimal, MGIDs of 32 digits. In the order of keys a group comes before its members.
- * Rows without a maker, and with 1 for "somebody" as BY, are from before these were kept.
+ * group. The rows of both in the store are group_rows.c's.
  */
-#define KEY_SIZE 128
 #define MLIDS (SA_MLID_LAST - SA_MLID_FIRST + 1)
 /* MGIDs of solicited nodes, ff1Z:601b:PKEY:0:0:1:ffXX:XXXX (RFC 4291 and 4391): scope and P_Key are
  * in the upper half, and these are the upper 40 bits of the lower one. */
 #define SOLICITED_SIGNATURE 0x601bu
 #define SOLICITED_LOWER UINT64_C(0x00000001ff)
-
-/* The groups of one multicast LID. */
-struct place {
-	struct sa_group *first;		/* others by `shares`; NULL: the LID is free */
-	uint32_t len;			/* how many */
-};
-
-struct sa_groups {
-	struct store *store;		/* borrowed */
-	char name[64];			/* of the subnet */
-	struct sa_group **slots;	/* NULL: free */
-	uint32_t nslots;		/* used, holes included */
-	uint32_t slots_size;		/* allocated */
-	uint32_t free_slot;		/* those of MLIDS or more and below this one are taken */
-	struct place *at;		/* by MLID - SA_MLID_FIRST */
-	uint32_t size;			/* of `at` */
-	uint32_t end;			/* above the last one that is in use */
-	uint32_t free_at;		/* those below are in use */
-	uint32_t len;			/* groups */
-	uint32_t crowded;		/* of them that are */
-	struct map by_mgid;		/* key of MGID -> slot of the first of a chain */
-	struct map solicited;		/* upper half of MGID -> where such groups were last */
-	struct sa_use *uses;		/* by port */
-	uint32_t nuses;			/* used, free ones included */
-	uint32_t uses_size;		/* allocated */
-	uint32_t spare;			/* last free one, chained by `member`; MAP_NONE */
-	struct map by_port;		/* port GUID -> place in `uses` */
-};
-
-/* ---- Rows ---- */
-
-/* 16 digits; returns where they end. printf() would be half of the cost of a join. */
-static char *
-put_hex(char *to, uint64_t x)
-{
-	for (unsigned i = 16; i-- > 0; x >>= 4)
-		to[i] = "0123456789abcdef"[x & 15];
-	return to + 16;
-}
-
-static char *
-group_key(const struct sa_groups *g, const struct sa_gid *mgid, char key[KEY_SIZE])
-{
-	size_t len = strlen(g->name);
-	char *at = key + len;
-
-	memcpy(key, g->name, len);
-	*at++ = ' ';
-	at = put_hex(put_hex(at, mgid->prefix), mgid->guid);
-	*at = '\0';
-	return at;
-}
-
-static void
-join_key(const struct sa_groups *g, const struct sa_gid *mgid, uint64_t guid, char key[KEY_SIZE])
-{
-	char *at = group_key(g, mgid, key);
-
-	*at++ = ' ';
-	*put_hex(at, guid) = '\0';
-}
-
-static void
-put_group(struct sa_groups *g, const struct sa_group *group)
-{
-	const struct sa_member *r = &group->r;
-	char key[KEY_SIZE], value[160];
-
-	group_key(g, &r->mgid, key);
-	snprintf(value, sizeof(value),
-		 "%x %" PRIx32 " %x %x %x %x %x %x %" PRIx32 " %x %x %" PRIx64, r->mlid, r->qkey,
-		 r->pkey, r->mtu, r->rate, r->life, r->sl, r->tclass, r->flow_label, r->hop_limit,
-		 r->scope, group->maker);
-	store_put(g->store, STORE_GROUPS, key, value);
-}
-
-static void
-put_join(struct sa_groups *g, const struct sa_group *group, const struct sa_join *j)
-{
-	char key[KEY_SIZE], value[64], *at = put_hex(value, j->gid.prefix);
-
-	join_key(g, &group->r.mgid, j->gid.guid, key);
-	*at++ = ' ';
-	*at++ = "0123456789abcdef"[j->state & 15];
-	*at++ = ' ';
-	*put_hex(at, j->by) = '\0';
-	store_put(g->store, STORE_GROUPS, key, value);
-}
 
 /* ---- Ports ---- */
 
@@ -159,15 +63,15 @@ use_less(struct sa_groups *g, uint64_t guid)
 	g->spare = at;
 }
 
-static void
-use_join(struct sa_groups *g, const struct sa_join *j)
+void
+group_use_join(struct sa_groups *g, const struct sa_join *j)
 {
 	use_of(g, j->gid.guid)->member++;
 	use_of(g, j->by ? j->by : j->gid.guid)->joined++;
 }
 
-static void
-unuse_join(struct sa_groups *g, const struct sa_join *j)
+void
+group_unuse_join(struct sa_groups *g, const struct sa_join *j)
 {
 	uint64_t by = j->by ? j->by : j->gid.guid;
 
@@ -415,8 +319,8 @@ enter_place(struct sa_groups *g, struct sa_group *group)
 		g->end = at + 1;
 }
 
-static struct sa_group *
-insert(struct sa_groups *g, const struct sa_member *r, uint32_t at, uint64_t maker)
+struct sa_group *
+group_insert(struct sa_groups *g, const struct sa_member *r, uint32_t at, uint64_t maker)
 {
 	struct sa_group *group = mem_zalloc(sizeof(*group));
 	uint64_t key = mgid_key(&r->mgid);
@@ -447,15 +351,15 @@ sa_groups_add(struct sa_groups *g, const struct sa_member *r, uint64_t maker,
 
 	if (at == MAP_NONE)
 		return NULL;
-	group = insert(g, r, at, maker);
-	put_group(g, group);
+	group = group_insert(g, r, at, maker);
+	group_put(g, group);
 	return group;
 }
 
 struct sa_group *
 sa_groups_add_permanent(struct sa_groups *g, const struct sa_member *r)
 {
-	struct sa_group *group = insert(g, r, 0, 0);
+	struct sa_group *group = group_insert(g, r, 0, 0);
 
 	group->permanent = true;
 	return group;
@@ -479,7 +383,7 @@ change(struct sa_groups *g, struct sa_group *group, const struct sa_member *r)
 	now->tclass = r->tclass;
 	now->flow_label = r->flow_label;
 	if (group->slot)
-		put_group(g, group);
+		group_put(g, group);
 	return true;
 }
 
@@ -552,7 +456,7 @@ leave_slot(struct sa_groups *g, const struct sa_group *group)
 }
 
 static void
-leave_place(struct sa_groups *g, const struct sa_group *group)
+leave_place(struct sa_groups *g, struct sa_group *group)
 {
 	uint32_t at = group->r.mlid - SA_MLID_FIRST;
 	struct sa_group **link = &g->at[at].first;
@@ -561,12 +465,27 @@ leave_place(struct sa_groups *g, const struct sa_group *group)
 		link = &(*link)->shares;
 	*link = group->shares;
 	g->crowded -= group->crowded;
-	if (--g->at[at].len)
+	group->crowded = false;
+	group->shares = NULL;
+	if (--g->at[at].len == 1) {
+		/* It has it alone now. */
+		g->crowded -= g->at[at].first->crowded;
+		g->at[at].first->crowded = false;
+	}
+	if (g->at[at].len)
 		return;
 	if (at < g->free_at)
 		g->free_at = at;
 	while (g->end && !g->at[g->end - 1].first)
 		g->end--;
+}
+
+void
+group_move(struct sa_groups *g, struct sa_group *group, uint16_t mlid)
+{
+	leave_place(g, group);
+	group->r.mlid = mlid;
+	enter_place(g, group);
 }
 
 static void
@@ -580,12 +499,9 @@ free_group(struct sa_group *group)
 static void
 drop_joins(struct sa_groups *g, struct sa_group *group)
 {
-	char key[KEY_SIZE];
-
 	for (uint32_t i = 0; i < group->len; i++) {
-		join_key(g, &group->r.mgid, group->joins[i].gid.guid, key);
-		store_delete(g->store, STORE_GROUPS, key);
-		unuse_join(g, &group->joins[i]);
+		group_delete_join(g, group, &group->joins[i]);
+		group_unuse_join(g, &group->joins[i]);
 	}
 	map_clear(&group->by_guid);
 	group->len = group->full = 0;
@@ -594,11 +510,8 @@ drop_joins(struct sa_groups *g, struct sa_group *group)
 void
 sa_groups_remove(struct sa_groups *g, struct sa_group *group)
 {
-	char key[KEY_SIZE];
-
 	drop_joins(g, group);
-	group_key(g, &group->r.mgid, key);
-	store_delete(g->store, STORE_GROUPS, key);
+	group_delete(g, group);
 	unchain(g, group);
 	leave_slot(g, group);
 	leave_place(g, group);
@@ -611,16 +524,9 @@ sa_groups_remove(struct sa_groups *g, struct sa_group *group)
 
 /* ---- Members ---- */
 
-/* Either keeps a group there. */
-static bool
-is_full(uint8_t state)
-{
-	return state & (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL);
-}
-
-static struct sa_join *
-enter(struct sa_groups *g, struct sa_group *group, const struct sa_gid *port, uint8_t state,
-      uint64_t by)
+struct sa_join *
+group_enter(struct sa_groups *g, struct sa_group *group, const struct sa_gid *port, uint8_t state,
+	    uint64_t by)
 {
 	struct sa_join *j;
 
@@ -631,8 +537,8 @@ enter(struct sa_groups *g, struct sa_group *group, const struct sa_gid *port, ui
 	j = &group->joins[group->len];
 	*j = (struct sa_join){ .gid = *port, .state = state, .by = by };
 	map_set(&group->by_guid, port->guid, group->len++);
-	group->full += is_full(state);
-	use_join(g, j);
+	group->full += group_is_full(state);
+	group_use_join(g, j);
 	return j;
 }
 
@@ -644,25 +550,23 @@ sa_groups_join(struct sa_groups *g, struct sa_group *group, const struct sa_gid 
 	struct sa_join *j = at == MAP_NONE ? NULL : &group->joins[at];
 
 	if (!j) {
-		j = enter(g, group, port, state, by);
+		j = group_enter(g, group, port, state, by);
 	} else if ((j->state | state) == j->state) {
 		return j->state;
 	} else {
-		group->full += !is_full(j->state) && is_full(state);
+		group->full += !group_is_full(j->state) && group_is_full(state);
 		j->state |= state;
 	}
-	put_join(g, group, j);
+	group_put_join(g, group, j);
 	return j->state;
 }
 
-static void
-take_out(struct sa_groups *g, struct sa_group *group, uint32_t at)
+void
+group_take_out(struct sa_groups *g, struct sa_group *group, uint32_t at)
 {
-	char key[KEY_SIZE];
-
-	join_key(g, &group->r.mgid, group->joins[at].gid.guid, key);
-	store_delete(g->store, STORE_GROUPS, key);
-	unuse_join(g, &group->joins[at]);
+	group_delete_join(g, group, &group->joins[at]);
+	group->full -= group_is_full(group->joins[at].state);
+	group_unuse_join(g, &group->joins[at]);
 	map_remove(&group->by_guid, group->joins[at].gid.guid);
 	group->joins[at] = group->joins[--group->len];
 	if (at < group->len)
@@ -681,12 +585,13 @@ sa_groups_leave(struct sa_groups *g, struct sa_group *group, uint64_t port_guid,
 	if (!j)
 		return 0;
 	left = j->state & (uint8_t)~state;
-	group->full -= is_full(j->state) && !is_full(left);
-	j->state = left;
-	if (left)
-		put_join(g, group, j);
-	else
-		take_out(g, group, at);
+	if (left) {
+		group->full -= group_is_full(j->state) && !group_is_full(left);
+		j->state = left;
+		group_put_join(g, group, j);
+	} else {
+		group_take_out(g, group, at);
+	}
 	if (group->full)
 		return left;
 	*gone = !group->permanent;
@@ -695,76 +600,6 @@ sa_groups_leave(struct sa_groups *g, struct sa_group *group, uint64_t port_guid,
 	else
 		sa_groups_remove(g, group);
 	return left;
-}
-
-/* ---- Reading back ---- */
-
-static bool
-load_group(struct sa_groups *g, const struct sa_gid *mgid, const char *value)
-{
-	struct sa_member r = { .mgid = *mgid };
-	unsigned mlid, pkey, mtu, rate, life, sl, tclass, hop, scope;
-	uint64_t maker = 0;
-
-	if (sscanf(value, "%x %" SCNx32 " %x %x %x %x %x %x %" SCNx32 " %x %x %" SCNx64, &mlid,
-		   &r.qkey, &pkey, &mtu, &rate, &life, &sl, &tclass, &r.flow_label, &hop, &scope,
-		   &maker) < 11 ||
-	    mlid < SA_MLID_FIRST || mlid > SA_MLID_LAST || sa_groups_find(g, mgid))
-		return false;
-	r.pkey = (uint16_t)pkey;
-	r.mtu = (uint8_t)mtu;
-	r.rate = (uint8_t)rate;
-	r.life = (uint8_t)life;
-	r.sl = (uint8_t)sl;
-	r.tclass = (uint8_t)tclass;
-	r.hop_limit = (uint8_t)hop;
-	r.scope = (uint8_t)scope;
-	insert(g, &r, mlid - SA_MLID_FIRST, maker);
-	return true;
-}
-
-static bool
-load_join(struct sa_groups *g, const struct sa_gid *mgid, uint64_t guid, const char *value)
-{
-	struct sa_group *group = sa_groups_find(g, mgid);
-	struct sa_gid gid = { .guid = guid };
-	unsigned state;
-	uint64_t by;
-
-	if (!group || !guid || sa_group_join_of(group, guid) ||
-	    sscanf(value, "%" SCNx64 " %x %" SCNx64, &gid.prefix, &state, &by) != 3 ||
-	    !state || state > 15)
-		return false;
-	enter(g, group, &gid, (uint8_t)state, by);
-	return true;
-}
-
-static void
-load_row(void *arg, const char *key, const char *value)
-{
-	struct sa_groups *g = arg;
-	size_t len = strlen(g->name);
-	struct sa_gid mgid;
-	uint64_t guid;
-	int n;
-
-	if (strncmp(key, g->name, len) || key[len] != ' ')
-		return;
-	n = sscanf(key + len + 1, "%16" SCNx64 "%16" SCNx64 " %16" SCNx64, &mgid.prefix,
-		   &mgid.guid, &guid);
-	if (n == 2 ? load_group(g, &mgid, value) : n == 3 && load_join(g, &mgid, guid, value))
-		return;
-	log_warning("the multicast group or member \"%.100s\" cannot be read and is forgotten",
-		    key);
-}
-
-void
-sa_groups_load(struct sa_groups *g)
-{
-	struct error e;
-
-	if (store_scan(g->store, STORE_GROUPS, load_row, g, &e))
-		log_warning("multicast groups cannot be read: %s", e.text);
 }
 
 /* ---- Life ---- */

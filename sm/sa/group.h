@@ -27,6 +27,7 @@ struct sa_join {
 	struct sa_gid gid;	/* PortGID */
 	uint64_t by;		/* GUID of the port that joined it by proxy; 0: it did itself */
 	uint8_t state;		/* enum sa_join_state, at least one bit */
+	uint32_t copy;		/* the last copy that it was in; see copy.h */
 };
 
 struct sa_group {
@@ -37,6 +38,7 @@ struct sa_group {
 	bool crowded;		/* it shares a multicast LID for want of one of its own */
 	bool permanent;		/* stays without members */
 	bool said;		/* scratch of sa_groups_stand() */
+	uint32_t copy;		/* the last copy that it was in; see copy.h */
 	struct sa_join *joins;	/* in no order */
 	uint32_t len;		/* of `joins` */
 	uint32_t size;		/* allocated */
@@ -132,6 +134,17 @@ sa_groups_join(struct sa_groups *g, struct sa_group *group, const struct sa_gid 
 uint8_t
 sa_groups_leave(struct sa_groups *g, struct sa_group *group, uint64_t port_guid, uint8_t state,
 		bool *gone);
+
+/* ---- Copies; see copy.h ---- */
+
+/* A member, and its group, as another administrator has them; `copy` is put on both. False: it is
+ * absurd, or there is no room. */
+bool
+sa_groups_copy(struct sa_groups *g, const struct sa_member *r, uint32_t copy);
+/* Of about `work` groups and members, from slot *at on, those go that were not in this copy. False:
+ * those were the last. */
+bool
+sa_groups_copied(struct sa_groups *g, uint32_t copy, uint64_t *at, uint32_t work);
 
 /* ---- Ports ---- */
 

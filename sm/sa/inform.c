@@ -278,6 +278,71 @@ const struct sa_kind_ops sa_inform_ops = {
 	.type = &sa_inform_type, .own = SA_BIT(SA_INFORM_QPN), .table = true, .tell = tell_informs,
 };
 
+/* ---- Copies; see copy.h ---- */
+
+/* With its number, unless another of this copy has it: OpenSM gives all the same. */
+static struct inform *
+take_on(struct sa_informs *s, struct subscriber *u, const struct sa_inform *r, uint32_t copy)
+{
+	struct sa_inform new = *r;
+
+	list_each(it, &u->informs) {
+		struct inform *i = list_entry(it, struct inform, link);
+
+		if (i->r.number != r->number)
+			continue;
+		if (i->copy == copy)
+			new.number = free_number(u);
+		else
+			forget(s, u, i);
+	}
+	/* Whether it was asked for with the key is not told; these can be had in no other way. */
+	return add(s, u, &new, security_only(&r->info));
+}
+
+bool
+sa_informs_copy(struct sa_informs *s, const struct sa_inform *r, uint32_t copy)
+{
+	struct subscriber *u = inform_find(s, r->subscriber.guid);
+	struct sa_inform mine = *r;
+	struct inform *i;
+
+	mine.info.subscribe = 1;
+	mine.info.qpn = mine.info.qpn ? mine.info.qpn : 1;
+	i = find(u, &mine.info);
+	if (!r->subscriber.guid || (!i && (s->len >= SA_INFORMS_MAX ||
+					   (u && u->len >= SA_INFORMS_PER_PORT))))
+		return false;
+	if (!i || i->r.info.resp_time != mine.info.resp_time) {
+		if (!i)
+			i = take_on(s, u ? u : subscriber(s, r->subscriber.guid), &mine, copy);
+		i->r.info.resp_time = mine.info.resp_time;
+		save(s, i);
+	}
+	i->copy = copy;
+	return true;
+}
+
+bool
+sa_informs_copied(struct sa_informs *s, uint32_t copy, uint64_t *at, uint32_t work)
+{
+	for (; *at < s->by_number.room && work; (*at)++, work--) {
+		struct subscriber *u = s->by_number.at[*at];
+
+		if (!u)
+			continue;
+		list_each(it, &u->informs) {
+			struct inform *i = list_entry(it, struct inform, link);
+
+			if (i->copy != copy)
+				forget(s, u, i);
+		}
+		if (!u->len)
+			free_subscriber(s, u);
+	}
+	return *at < s->by_number.room;
+}
+
 /* ---- What there is ---- */
 
 uint32_t

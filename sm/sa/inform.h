@@ -13,6 +13,7 @@ struct inform {
 	struct list link;	/* in subscriber.informs, by number */
 	struct sa_inform r;	/* as InformInfoRecord tells it */
 	bool trusted;		/* came with our SM_Key: security traps too */
+	uint32_t copy;		/* the last copy that it was in; see copy.h */
 };
 
 /* A port that has subscriptions. */

@@ -57,6 +57,11 @@ sa_services_free(struct sa_services *s);
 bool
 sa_services_load(struct sa_services *s, const char *value);
 
+/* As sa_groups_copy() and sa_groups_copied(). */
+bool
+sa_services_copy(struct sa_services *s, const struct sa_service *r, uint32_t copy);
+bool
+sa_services_copied(struct sa_services *s, uint32_t copy, uint64_t *at, uint32_t work);
 uint32_t
 sa_services_len(const struct sa_services *s);
 /* The first in place `from` or a later one; false: there is none. */
@@ -72,6 +77,11 @@ sa_informs_free(struct sa_informs *s);
 /* As sa_services_load(). */
 bool
 sa_informs_load(struct sa_informs *s, const char *value);
+/* As sa_groups_copy() and sa_groups_copied(). */
+bool
+sa_informs_copy(struct sa_informs *s, const struct sa_inform *r, uint32_t copy);
+bool
+sa_informs_copied(struct sa_informs *s, uint32_t copy, uint64_t *at, uint32_t work);
 /* Tell whoever subscribed to it. */
 void
 sa_informs_tell(struct sa_informs *s, const struct sa_notice *n);

@@ -143,6 +143,7 @@ offer_member(struct sa_ask *a, const struct sa_group *g, const struct sa_join *j
 	if (!member_fits(a, j))
 		return true;
 	if (a->trusted) {
+		r.rate = g->r.rate;	/* another manager copies it */
 		r.port_gid = j->gid;
 		r.join_state = j->state;
 		r.proxy_join = j->by != 0;

@@ -5,6 +5,7 @@
 #include "sm/base/mem.h"
 #include "sm/sa/alias.h"
 #include "sm/sa/ask.h"
+#include "sm/sa/copy_i.h"
 #include "sm/sa/queue.h"
 
 /*
@@ -41,6 +42,7 @@ struct sa {
 	struct sa_kept kept;		/* what clients left */
 	struct sa_groups *groups;	/* multicast groups */
 	struct sa_absent *absent;	/* and their members whose ports are gone */
+	struct sa_copy *copy;		/* of what another administrator keeps */
 	struct sa_links links;		/* between switches */
 	struct sa_first_pkeys first_pkeys;	/* of ports */
 };
@@ -147,6 +149,10 @@ static void
 send_answer(struct sa *sa, struct sa_ask *a, const struct sa_header *asked)
 {
 	struct port_mad out = { 0 };
+	bool whole = a->trusted && asked->h.method == MAD_GET_TABLE && !asked->mask;
+
+	if (whole && !a->h.h.status && sa->env.told_all)
+		sa->env.told_all(sa->env.arg, a->in, a->type->id, a->hits);
 
 	port_answer_to(&out, a->in);
 	out.data = (const uint8_t *)a->out.data;
@@ -518,6 +524,7 @@ sa_new(const struct sa_env *env)
 	sa_groups_add_permanent(sa->groups, &broadcast);
 	sa_groups_load(sa->groups);
 	sa->absent = sa_absent_new(&sa->kept, sa->groups);
+	sa->copy = sa_copy_new(&sa->kept, sa->groups);
 	return sa;
 }
 
@@ -544,9 +551,28 @@ sa_free(struct sa *sa)
 	plan_unref(sa->links.plan);
 	sa_first_pkeys_forget(&sa->first_pkeys);
 	sa_absent_free(sa->absent);
+	sa_copy_free(sa->copy);
 	sa_kept_free(&sa->kept);
 	sa_groups_free(sa->groups);
 	mem_free(sa);
+}
+
+void
+sa_copy_begin(struct sa *sa)
+{
+	sa_copy_start(sa->copy);
+}
+
+bool
+sa_copy_add(struct sa *sa, enum sa_copied kind, const uint8_t *record)
+{
+	return sa_copy_take(sa->copy, kind, record);
+}
+
+bool
+sa_copy_end(struct sa *sa, enum sa_copied kind, uint32_t work)
+{
+	return sa_copy_finish(sa->copy, kind, work);
 }
 
 uint32_t

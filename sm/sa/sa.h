@@ -27,8 +27,9 @@
  *   sweep or a routing runs. The same status where a table of a device is not read yet; devices
  *   that do not answer are left out of a table that is not asked for by their LID.
  * - An SM_Key that is neither 0 nor ours: no answer. With ours the request is trusted: it is told
- *   the M_Keys of ports and the ServiceKeys, and may change what others left. P_KeyTableRecords are
- *   for trusted requests only: SA_STATUS_INVALID.
+ *   the M_Keys of ports, the ServiceKeys, all members of groups and the services of all partitions,
+ *   and may change what others left. P_KeyTableRecords are for trusted requests only:
+ *   SA_STATUS_INVALID.
  * - What clients leave is in the store before that is confirmed, and is read back by sa_new(). How
  *   much a port may leave is bounded (SA_STATUS_NO_RESOURCES).
  * - A component mask compares as sa_query_fits() does. A LID finds its port by any of the LIDs that
@@ -107,6 +108,9 @@ struct sa_env {
 	void (*guids_changed)(void *arg, uint64_t port_guid);
 	/* What this port left is forgotten: when it is back it must be asked to register again. */
 	void (*port_forgotten)(void *arg, uint64_t port_guid);
+	/* Whom we trust is told all records of a kind: another manager may copy them. NULL: nobody
+	 * has to know. */
+	void (*told_all)(void *arg, const struct port_mad *in, uint16_t attr_id, uint32_t len);
 	/* A port has this GUID, or had it when it was seen last; NULL: what is there counts. */
 	bool (*port_known)(void *arg, uint64_t guid);
 	void *arg;			/* handed to all */

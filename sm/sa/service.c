@@ -3,6 +3,7 @@
 
 #include <search.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "sm/base/map.h"
 #include "sm/base/mem.h"
@@ -22,6 +23,7 @@
 #define NEVER INT64_MAX		/* end of an infinite lease */
 #define SECOND 1000000		/* of the wall clock */
 #define DEFAULT_PKEY 0xffff
+#define COPY_ERROR (2 * SECOND)	/* leases are told in whole seconds, and the way takes time */
 #define LOOK (INT64_C(86400) * SECOND)	/* a timer is not set for longer */
 #define RID (SA_BIT(SA_SERVICE_ID) | SA_BIT(SA_SERVICE_GID))
 
@@ -30,6 +32,7 @@ struct service {
 	struct sa_service r;	/* the record; its lease is as it was given */
 	int64_t ends;		/* of the lease, on the wall clock; NEVER */
 	uint64_t owner;		/* GUID of the port that registered it */
+	uint32_t copy;		/* the last copy that it was in; see copy.h */
 };
 
 struct sa_services {
@@ -275,7 +278,8 @@ tell_service(struct sa_ask *a, const struct service *v)
 
 	if (sa_asks(a, SA_SERVICE_KEY) && memcmp(want->key, r.key, sizeof(r.key)))
 		return true;
-	if (!sa_has_pkey(a, sa_asker(a), r.pkey))
+	/* Another manager copies them all. */
+	if (!a->trusted && !sa_has_pkey(a, sa_asker(a), r.pkey))
 		return true;
 	if (!a->trusted)
 		memset(r.key, 0, sizeof(r.key));
@@ -306,6 +310,53 @@ const struct sa_kind_ops sa_service_ops = {
 	.type = &sa_service_type, .own = SA_BIT(SA_SERVICE_KEY) | SA_BIT(SA_SERVICE_LEASE),
 	.table = true, .tell = tell_services, .set = set_service, .drop = delete_service,
 };
+
+/* ---- Copies; see copy.h ---- */
+
+/* `ends` is when the lease in `r`, which is what was left of it, is over. */
+static bool
+is_as_told(const struct service *v, const struct sa_service *r, int64_t ends)
+{
+	struct sa_service known = v->r;
+
+	known.lease = r->lease;
+	if (memcmp(&known, r, sizeof(known)) || (v->ends == NEVER) != (ends == NEVER))
+		return false;
+	return v->ends == ends || llabs(v->ends - ends) <= COPY_ERROR;
+}
+
+bool
+sa_services_copy(struct sa_services *s, const struct sa_service *r, uint32_t copy)
+{
+	struct service *v = find(s, r);
+	int64_t ends = r->lease == SA_LEASE_INFINITE ? NEVER :
+		loop_wall(s->env.loop) + (int64_t)r->lease * SECOND;
+
+	if (!r->gid.guid || (!v && s->len >= SA_SERVICES_MAX))
+		return false;
+	if (!v)
+		v = add(s, r, r->gid.guid);	/* who registered it is not told */
+	v->copy = copy;
+	if (v->ends && is_as_told(v, r, ends))
+		return true;
+	v->r = *r;
+	v->ends = ends;
+	save(s, v);
+	watch(s, ends);
+	return true;
+}
+
+bool
+sa_services_copied(struct sa_services *s, uint32_t copy, uint64_t *at, uint32_t work)
+{
+	for (; *at < s->all.room && work; (*at)++, work--) {
+		struct service *v = s->all.at[*at];
+
+		if (v && v->copy != copy)
+			discard(s, v);
+	}
+	return *at < s->all.room;
+}
 
 /* ---- What there is ---- */
 

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import sys
 import tempfile
 import time
 
@@ -15,7 +16,8 @@ import proof
 from bed_diags import Tools, served
 from cases_attached import polling
 from cases_change import proved
-from lab import Failure, Lab, need, wait_for
+from cases_clients import CLIENT
+from lab import Failure, Lab, need, program, wait_for
 from madcount import GET, SET, Counter
 from manager import MADCOUNT, OpenSM, Weftd
 
@@ -165,6 +167,115 @@ def test_ha_below_opensm():
         wait_for("weftd to lead, and all to be programmed", lambda: leads(m), 20)
         osm.stop()
         m.stop()
+
+
+# ---- What clients left ----
+
+def left(lab, host="H3_0_0"):
+    """Members with PortGIDs, services and subscriptions, as an outsider with the key is told them
+    by whoever leads, each as the lines that saquery says; what is said in no order is sorted."""
+    found = []
+    for what in ("MCMR", "SR", "IIR"):
+        out = lab.run([program("saquery"), "--smkey", "1", what], host)[0]
+        found.append(sorted(r.strip() for r in re.split(r"(?m)^.*Record dump:$", out) if r.strip()))
+    return found
+
+
+def furnished(lab, host):
+    """A client on that host leaves groups, services and a subscription, and nothing ever again."""
+    client = lab.start("client-" + host, [sys.executable, CLIENT, "furnish"], host)
+    client.wait_text("ready", 20)
+    return client
+
+
+def ha_of(m):
+    return m.json("show", "ha")["subnets"][0]
+
+
+def is_safe(m):
+    ha = ha_of(m)
+    return ha["safe"] or print("not yet: %s" % "; ".join(ha["reasons"]))
+
+
+def not_safe_for(m, word):
+    ha = ha_of(m)
+    return not ha["safe"] and any(word in r for r in ha["reasons"])
+
+
+def test_ha_copies_opensm():
+    """Groups, services and subscriptions of a client that OpenSM had when it was killed are told by
+    weftd that stood by, and the client does nothing for it."""
+    with served("ft3-4") as lab:
+        osm = OpenSM(lab, seat="H1_0_0", priority=3)
+        osm.start("-F", polling(lab))
+        osm.wait_up()
+        furnished(lab, "H2_0_0")
+        m = started_standby(Weftd(lab))
+        wait_for("the copy", lambda: is_safe(m), 20)
+        before = left(lab)
+        need([len(x) for x in before] == [3, 3, 1], "the client left %s" % before)
+        copied = ha_of(m)["managers"][0]["copied"]
+        need([copied[k] for k in ("members", "services", "subscriptions")] == [3, 3, 1],
+             "show ha: %s" % copied)
+        since = time.monotonic()
+        osm.process.stop(signal.SIGKILL)
+        takes_over(m, since, "OpenSM killed")
+        need(left(lab) == before, "told before: %s\nnow: %s" % (before, left(lab)))
+        m.stop()
+
+
+def test_ha_copies_key():
+    """OpenSM with another sa_key says nothing: show ha tells so, and that it is not safe."""
+    with served("ft3-4") as lab:
+        conf = os.path.join(lab.dir, "opensm.conf")
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write("sa_key 0x77\nsminfo_polling_timeout 1000\n")
+        osm = OpenSM(lab, seat="H1_0_0", priority=3)
+        osm.start("-F", conf)
+        osm.wait_up()
+        m = started_standby(Weftd(lab))
+        wait_for("show ha to tell of the key", lambda: not_safe_for(m, "sa_key"), 40)
+        m.stop()
+        osm.stop()
+
+
+def test_ha_twice():
+    """A dies, B leads, A returns, and B dies: at once, when show ha says that it is not safe, and
+    what B alone knew is gone; or when it says that it is, and nothing is."""
+    with served("ft3-4") as lab:
+        a, b = (Weftd(lab, seat=seat, tag=seat) for seat in ("H0_0_0", "H1_0_0"))
+        a.start()
+        a.wait_up()
+        clients = ("H2_0_0", "H2_0_1", "H2_1_0")
+        furnished(lab, clients[0])
+        started_standby(b)
+        for knows, client in enumerate(clients[1:]):
+            wait_for("both to call it safe", lambda: is_safe(a) and is_safe(b), 30)
+            since = time.monotonic()
+            a.process.stop(signal.SIGKILL)
+            takes_over(b, since, "A killed")
+            need(not_safe_for(b, "no standby"), "B calls it safe: %s" % ha_of(b))
+            before = left(lab)
+            need(len(before[1]) == 3, "services: %s" % before[1])
+            furnished(lab, client)
+            after = left(lab)
+            need(len(after[1]) == 6, "services: %s" % after[1])
+            # A copy begins with a question whether the master lives: not for some seconds, or soon.
+            a.write(extra="    standby_poll: %s\n    standby_retries: 1\n" % ("4s", "1s")[knows])
+            started_standby(a)
+            if knows:
+                wait_for("both to call it safe", lambda: is_safe(a) and is_safe(b), 30)
+            else:
+                need(not_safe_for(a, "not copied yet"), "A calls it safe: %s" % ha_of(a))
+                wait_for("B to see A", lambda: not_safe_for(b, "has not copied"), 3, 0.05)
+            b.process.stop(signal.SIGKILL)
+            wait_for("A to lead", lambda: leads(a), 40)
+            need(left(lab) == (after if knows else before), "what was left is %s" % left(lab))
+            a.write()
+            a.weft("reload")
+            started_standby(b)
+        a.stop()
+        b.stop()
 
 
 # ---- Two weftds ----

@@ -75,6 +75,9 @@ REPORTED = {
         (UNIT + "test_sa_rate.c", "test_order"), (E2E + "cases_paths.py", "test_paths_max_rate")],
     "M13 thousands of clients at once": [(E2E + "cases_clients.py", "test_clients_m13")],
     "M14 subscriptions after a restart": [(E2E + "cases_events.py", "test_events_each")],
+    "M14 subscriptions after a takeover": [(UNIT + "test_core_copies.c", "test_takeover")],
+    "H10 the second takeover before all is copied": [
+        (UNIT + "test_core_copies.c", "test_twice"), (E2E + "cases_ha.py", "test_ha_twice")],
     "M15 ended in a storm, killed in a commit": [
         (E2E + "cases_events.py", "test_events_storm"),
         (E2E + "cases_events.py", "test_events_killed")],

@@ -101,6 +101,8 @@ test_cli(void **state)
 		  "  in charge   gpu-9 ?[31m\n"
 		  "  took over   2025-11-29T21:13:11.123Z: the master was lost "
 		  "(0x0000000000009010); master after 2.70 s, all programmed after 2.75 s\n"
+		  "  copied      from gpu-9/1 at 2025-11-29T21:13:11.123Z: 6 multicast members, "
+		  "2 services, 3 subscriptions\n"
 		  "  safe to fail over: no, because\n    there is no standby\n\n", "");
 	weft_says("show ha", 0, "gpu-9/1               0x0000000000009010    9         5  master   "
 		  "right         77  2025-11-29T21:13:11.123Z  leads\n", "");

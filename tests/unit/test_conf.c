@@ -331,6 +331,7 @@ static const char full[] =
 	"    sweep_interval: 1500ms\n"
 	"    standby_poll: 5min\n"
 	"    standby_retries: 9\n"
+	"    standby_copy: 20s\n"
 	"    routing: {engines: [updn], fallback: refuse, adaptive: off, roots: [0x10, "
 	"00000000000000aB], "
 	"classes: {storage: [0x10, \"/^s\\\\d+ \\\"$/\"], other: [null, \"a b\"]}}\n"
@@ -373,6 +374,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_true(s->sweep_interval == 1500000000);
 	assert_true(s->standby_poll == SEC(300));
 	assert_int_equal(s->standby_retries, 9);
+	assert_true(s->standby_copy == SEC(20));
 	assert_string_equal(s->routing.engines[0], "updn");
 	assert_null(s->routing.engines[1]);
 	assert_int_equal(s->routing.fallback, FALLBACK_REFUSE);

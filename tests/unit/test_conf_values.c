@@ -204,6 +204,7 @@ static const struct range {
 	{ "sweep_interval", "0", "0s", "1us", "25h" },
 	{ "standby_poll", "100ms", "1h", "0", "3601s" },
 	{ "standby_retries", "1", "100", "0", "101" },
+	{ "standby_copy", "0", "1h", "99ms", "3601s" },
 	{ "routing.lanes", "1", "15", "0", "16" },
 	{ "max_op_vls", "1", "15", "0", "16" },
 	{ "max_op_vls", "2", "8", "3", "14" },
