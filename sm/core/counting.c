@@ -192,7 +192,7 @@ on_next(void *arg, struct transact_target *t, struct transact_request *r)
 	struct counted *c = list_entry(t, struct counted, target);
 	const struct device *d = counted_device(s, c);
 
-	for (; d && may_read(s) && s->plan && c->next <= c->nports; c->next++)
+	for (; d && may_read(s) && s->plan && s->plan->lids && c->next <= c->nports; c->next++)
 		if (ask(s, c, d, c->next, r))
 			return true;
 	leave(s, c);
@@ -503,9 +503,9 @@ tell_rest(struct subnet *s, uint32_t rest)
 
 	if (rest && rest / 2 >= c->over_told)
 		subnet_event(s, EVENT_HEALTH, LOG_L_WARNING, 0, 0,
-			     "%u%s cables count more errors than health.per_minute allows, or have "
-			     "counters that have stopped: `weft show counters`", rest,
-			     c->last.over > rest ? " more" : "");
+			     "more errors than health.per_minute allows, or counters that have "
+			     "stopped, on %u%s cable%s: `weft show counters`", rest,
+			     c->last.over > rest ? " other" : "", rest == 1 ? "" : "s");
 	if (!rest || rest / 2 >= c->over_told)
 		c->over_told = rest;
 }

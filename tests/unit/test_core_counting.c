@@ -457,7 +457,7 @@ test_many(void **state)
 		if (round > 1)
 			continue;
 		assert_int_equal(sm->nevents[EVENT_HEALTH], COUNTING_WORST + 1);
-		assert_non_null(bed_event(sm, EVENT_HEALTH, "32 more cables count more errors"));
+		assert_non_null(bed_event(sm, EVENT_HEALTH, "on 32 other cables"));
 		assert_true(subnet_health(sm->s, 0, &row));
 		assert_int_equal(row.errors.value, 51000);
 	}
@@ -542,6 +542,28 @@ test_clear(void **state)
 	end(sm);
 }
 
+/* Only who leads reads them; who leads no more forgets what he read. */
+static void
+test_office(void **state)
+{
+	struct bed_sm *sm = live(), *other = bed_sm(sm->bed, bed_node(sm->bed, "H3_0_0"), 1);
+
+	(void)state;
+	other->conf.health.counters_interval = INTERVAL;
+	other->conf.priority = 1;
+	bed_start(other);
+	sweeps(sm, 3);
+	assert_int_equal(sm->s->role, ROLE_STANDBY);
+	assert_null(sm->s->counting.table);
+	assert_int_equal(other->s->role, ROLE_MASTER);
+	assert_int_equal(other->s->counting.last.ports, 96);
+	bed_stop(other);
+	sweeps(sm, 4);
+	assert_int_equal(sm->s->role, ROLE_MASTER);
+	assert_int_equal(sm->s->counting.last.ports, 96);
+	end(sm);
+}
+
 int
 main(void)
 {
@@ -552,7 +574,7 @@ main(void)
 		cmocka_unit_test(test_full), cmocka_unit_test(test_rising),
 		cmocka_unit_test(test_not_the_cable), cmocka_unit_test(test_many),
 		cmocka_unit_test(test_deaf), cmocka_unit_test(test_redirect),
-		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_clear), cmocka_unit_test(test_office),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
