@@ -72,8 +72,10 @@ rows_step(struct ctl_req *r)
 			jw_end(&r->json);
 			return STEP_DONE;
 		}
-		put_row(&r->json, r->plan, &row);
 		*next = row.next;
+		if (!row.state)
+			return STEP_MORE;
+		put_row(&r->json, r->plan, &row);
 	}
 	return STEP_MORE;
 }

@@ -78,7 +78,7 @@ struct counters_row {
 	uint64_t guid;		/* node GUID */
 	uint64_t peer_guid;	/* of the other end of its cable; 0 */
 	uint64_t errors[PERF_ERRORS];	/* as last read */
-	const char *state;	/* "read", "silent", "refused" */
+	const char *state;	/* "read", "silent", "refused"; NULL: it is no row, look on */
 	uint8_t port;		/* 0: the device */
 	uint8_t peer_port;
 	bool extended;		/* by counters of 64 bits */
