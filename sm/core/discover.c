@@ -81,14 +81,32 @@ node_info_sane(const struct nodeinfo *ni)
 	       (ni->node_type == NODE_SWITCH || (ni->local_port && ni->port_guid));
 }
 
+/* The port was cabled elsewhere before, and was read then. */
+static bool
+is_read_elsewhere(const struct live_port *p, const struct live_port *q)
+{
+	if (p->info.state <= PORT_INIT)
+		return false;
+	if (p->peer)
+		return live_peer(p) != q;
+	return p->lost_peer && (p->lost_peer != q->device->guid || p->lost_number != q->number);
+}
+
 void
 sweep_join(struct subnet *s, struct live_port *p, struct live_port *q, const struct nodeinfo *ni)
 {
 	struct device *d = q->device;
 
-	if (live_peer(p) != q)
+	if (is_read_elsewhere(q, p))
+		q->asked_sweep = 0;
+	if (is_read_elsewhere(p, q)) {
+		p->asked_sweep = 0;
+		sweep_want_port(s, p);
+	}
+	if (live_peer(p) != q || p->fell || q->fell)
 		s->sweep.changed = true;
 	topo_link(&s->topo, p, q);
+	p->fell = q->fell = p->raised = q->raised = false;
 	p->link_sweep = q->link_sweep = s->sweep.id;
 	p->probe_failures = 0;
 	p->flags &= (uint16_t)~(LIVE_PORT_UNANSWERED | LIVE_PORT_TOO_FAR);
@@ -180,6 +198,15 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 	sweep_level_done(s, p->level);
 }
 
+/* No link came or went since that was told last: behind those that were brought up since are those
+ * who were found there. */
+static void
+cables_stayed(struct device *d)
+{
+	for (unsigned n = 1; n <= d->info.num_ports; n++)
+		d->ports[n].raised = false;
+}
+
 static void
 switch_info_done(struct subnet *s, struct device *d, const struct transact_result *res)
 {
@@ -209,6 +236,8 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	if (changed && s->role == ROLE_MASTER && !s->first_master_sweep)
 		d->want_clear = true;
 	d->wait_switch_info = d->want_clear;
+	if (!changed)
+		cables_stayed(d);
 	if (!d->dirty && !changed)
 		return;
 	d->dirty = false;
@@ -330,6 +359,23 @@ port_down(struct subnet *s, struct live_port *p)
 	lost_cable_of(s, peer);
 }
 
+/* Its link was up, and is to be brought up again. If it was looked at in this sweep, it has come
+ * up anew since, and so has its far end; but a host that was found behind a port in INIT is as
+ * that. */
+static void
+came_anew(struct subnet *s, struct live_port *p)
+{
+	struct live_port *peer = live_peer(p);
+
+	if (peer && !sweep_may_probe(s, p) && p->link_sweep == s->sweep.id &&
+	    peer->info.state == PORT_INIT)
+		return;
+	topo_doubt_link(p);
+	p->link_sweep = 0;
+	if (peer)
+		peer->link_sweep = peer->asked_sweep = 0;
+}
+
 static void
 port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 {
@@ -341,19 +387,20 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		s->sweep.changed = true;
 	if (p->info.state == PORT_INIT && old->state != PORT_INIT)
 		p->device->relinked = true;
-	/* If it was looked at in this sweep, it has come up anew since, and so has its far end. */
 	if (p->info.state == PORT_INIT && old->state > PORT_INIT) {
 		health_flapped(s, p);
-		p->link_sweep = 0;
-		if (p->peer)
-			live_peer(p)->asked_sweep = 0;
+		came_anew(s, p);
 	}
 	health_look(s, p);
+	if (p->fell && p->peer && !sweep_may_probe(s, p))
+		sweep_want_port(s, live_peer(p));
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
-	/* In INIT it may be another cable than it was, whoever saw it come up. */
+	/* In INIT it may be another cable than it was, whoever saw it come up; and where a link of
+	 * this switch came or went it was perhaps in INIT when a push brought it up. */
 	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) ||
-	    (p->peer && (p->info.state == PORT_INIT || sweep_retry_due(s, p))))
+	    (p->peer && (p->info.state == PORT_INIT || p->fell || sweep_retry_due(s, p) ||
+			 (p->raised && p->device->info.node_type == NODE_SWITCH))))
 		sweep_probe(s, p);
 }
 

@@ -10,9 +10,9 @@
  * have tables, so that no table leads into a link that is not ACTIVE; where old and new tables do
  * not mix, the further sets of rows that the planner made (or the packet lifetime is waited out);
  * then all that carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in
- * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE. A device is asked by pull
- * (push_next), one request at a time from its cursors, so blocks go out across all switches in
- * turn.
+ * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE, hosts when they have told
+ * once more who they are (push_seen.c). A device is asked by pull (push_next), one request at a
+ * time from its cursors, so blocks go out across all switches in turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
@@ -192,11 +192,19 @@ activate_next(struct subnet *s, struct device *d, struct transact_request *r, un
 		    live_peer(p)->info.state < PORT_ARMED || !tables_are_in(s, d) ||
 		    !tables_are_in(s, p->peer) || !push_pkeys_may_rise(s, p))
 			continue;
+		*port = (unsigned)n;
+		if (push_port_unproved(s, p)) {
+			r->method = MAD_GET;
+			r->attr_id = ATTR_NODE_INFO;
+			r->cookie = (uint64_t)n;
+			return true;
+		}
+		if (push_port_unproved(s, live_peer(p)))
+			continue;	/* its turn comes with the answer of that */
 		push_port_want(s, p, &want);
 		want.state = PORT_ACTIVE;
 		want.client_reregister = p->flags & LIVE_PORT_REREGISTER;
 		set_port(d, (unsigned)n, &want, r);
-		*port = (unsigned)n;
 		return true;
 	}
 	return false;
@@ -323,27 +331,6 @@ push_next(struct subnet *s, struct agent *a, struct transact_request *r)
 /*
  * Answers.
  */
-/* Its cable is gone: nothing more is sent across it. What else may have changed is left to the
- * sweep that follows. */
-static void
-port_looked(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	unsigned n = res->attr_mod & 0xff;
-	struct live_port *p = &d->ports[n];
-	struct portinfo got;
-
-	if (n > d->info.num_ports || !p->peer)
-		return;
-	portinfo_decode(&got, res->data);
-	if (got.state >= PORT_INIT)
-		return;
-	p->info = got;
-	subnet_want_device(s, d->guid);
-	subnet_want_device(s, p->peer->guid);
-	topo_unlink(&s->topo, p);
-	s->want_route = true;
-}
-
 void
 push_link_changed(struct subnet *s, struct device *d)
 {
@@ -432,7 +419,7 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 	switch (res->attr_id) {
 	case ATTR_PORT_INFO:
 		if (res->method == MAD_GET && res->cookie == LOOKED)
-			port_looked(s, d, res);
+			push_port_looked(s, d, res);
 		else if (res->method == MAD_SET)
 			push_port_set(s, d, res);
 		else
@@ -440,6 +427,9 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		break;
 	case ATTR_SWITCH_INFO:
 		switch_info_set(s, d, res);
+		break;
+	case ATTR_NODE_INFO:
+		push_port_proved(s, d, res);
 		break;
 	case ATTR_P_KEY_TABLE:
 		if (push_pkeys_planned(s))

@@ -172,7 +172,7 @@ uint32_t
 push_port_kept(const struct portinfo *got, const struct portinfo *want, uint32_t set);
 bool
 push_port_wants_reregister(const struct subnet *s, const struct live_port *p);
-/* Whether the port takes part: it is up and its far end can be programmed too. */
+/* Whether the port takes part: it is up and its far end, which is known, can be programmed too. */
 bool
 push_port_counts(const struct live_port *p);
 /* Forget refusals: after a change of configuration. */

@@ -77,6 +77,14 @@ void
 push_port_set(struct subnet *s, struct device *d, const struct transact_result *res);
 void
 push_port_read(struct subnet *s, struct device *d, const struct transact_result *res);
+/* A host that was brought up to ARMED and has not told since who it is; */
+bool
+push_port_unproved(const struct subnet *s, const struct live_port *p);
+/* and its NodeInfo. */
+void
+push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res);
+void
+push_port_looked(struct subnet *s, struct device *d, const struct transact_result *res);
 /* push_pkeys.c: P_Key tables. */
 /* The plan of this push has some. */
 bool

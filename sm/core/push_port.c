@@ -34,7 +34,7 @@ push_port_counts(const struct live_port *p)
 {
 	const struct live_port *peer = live_peer(p);
 
-	return live_port_up(p) && peer && live_port_up(peer) && !p->device->silent &&
+	return live_port_up(p) && peer && live_port_up(peer) && !p->fell && !p->device->silent &&
 	       !peer->device->silent && peer->device->complete;
 }
 

@@ -3,8 +3,18 @@
  * What ports say of themselves while they are programmed, in answers to Sets and when they are
  * read once more: what they kept, that a link came or went, that a device was reset. Whoever is not
  * as he was is looked at by the sweep that follows.
+ *
+ * An answer does not say whose it is, and while a plan is made and written cables can be moved, so
+ * that what was meant for one device gets to another. So no link carries traffic before it is known
+ * who is behind it. One that came up anew within the push is left to the sweep (live_port.fell). A
+ * host that is ARMED is asked once more who it is: if its place was taken before that it is found
+ * now, and afterwards nobody can take it unseen, for a link that comes up anew is in INIT, from
+ * where no step leads to ACTIVE. Between switches that would be a request for each cable; a sweep
+ * asks there when the switch says that links came or went since (live_port.raised).
  */
 #include "sm/core/push_i.h"
+
+#include <stdio.h>
 
 void
 push_tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uint32_t kept)
@@ -18,7 +28,8 @@ push_tell_kept(struct subnet *s, struct device *d, unsigned n, uint32_t set, uin
 				push_field_name(bit));
 }
 
-/* The link went down and perhaps the device with it: what it holds else is not known any more. */
+/* The link went down and perhaps the device with it, or to another port: what it holds else is not
+ * known any more, and nobody brings the link up before it is known who is there. */
 static bool
 port_fell(struct subnet *s, struct live_port *p, const struct portinfo *got)
 {
@@ -26,6 +37,7 @@ port_fell(struct subnet *s, struct live_port *p, const struct portinfo *got)
 
 	if (is_port0 || p->info.state <= PORT_INIT || got->state > PORT_INIT)
 		return false;
+	topo_doubt_link(p);
 	tables_forget(&s->topo.tables, p);
 	guids_forget(s, p);
 	congestion_forget(s, p);
@@ -52,6 +64,8 @@ push_port_set(struct subnet *s, struct device *d, const struct transact_result *
 	}
 	if (port_fell(s, p, &got))
 		subnet_want_device(s, d->guid);
+	if (sent.state != PORT_NO_CHANGE && p->info.state < PORT_ARMED && got.state >= PORT_ARMED)
+		p->raised = true;
 	p->info = got;
 	push_tell_kept(s, d, n, set, push_port_kept(&got, &sent, set));
 }
@@ -62,13 +76,13 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 	unsigned n = res->attr_mod & 0xff;
 	struct live_port *p = &d->ports[n];
 	struct portinfo old, got;
-	bool fell;
+	bool anew, fell;
 
 	if (n > d->info.num_ports)
 		return;
 	old = p->info;
 	portinfo_decode(&got, res->data);
-	port_fell(s, p, &got);
+	anew = port_fell(s, p, &got);
 	/* It refused a Set, for the link went, and perhaps came again: who is behind it was perhaps
 	 * reset. */
 	if (n && p->flags & LIVE_PORT_REFUSED && got.state <= PORT_INIT && p->peer) {
@@ -78,7 +92,8 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 	p->info = got;
 	fell = n && old.state == PORT_ACTIVE && p->info.state < PORT_ACTIVE;
 	/* It came up (or went, or both) between being read and the change bit being cleared. */
-	if (fell || (n && live_port_up(p) != (p->peer != NULL)) || push_end_port_off(s, p))
+	if (anew || fell || (n && live_port_up(p) != (p->peer != NULL)) ||
+	    push_end_port_off(s, p))
 		subnet_want_device(s, d->guid);
 	/* The Set that cleared the bit has also set LinearFDBTop, which told of a reset. */
 	if (d->info.node_type == NODE_SWITCH && (fell || (!n && old.lid != p->info.lid))) {
@@ -86,4 +101,70 @@ push_port_read(struct subnet *s, struct device *d, const struct transact_result 
 		d->lft_failed = true;
 		push_failure(s, d, "lost a link or was reset while it was programmed");
 	}
+}
+
+/* Read after a trap: if its cable is gone nothing more is sent across it. What else may have
+ * changed is left to the sweep that follows. */
+void
+push_port_looked(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->attr_mod & 0xff;
+	struct live_port *p = &d->ports[n];
+	struct portinfo got;
+	bool fell;
+
+	if (n > d->info.num_ports || !p->peer)
+		return;
+	portinfo_decode(&got, res->data);
+	fell = got.state == PORT_INIT && port_fell(s, p, &got);
+	if (got.state >= PORT_INIT && !fell)
+		return;
+	p->info = got;
+	subnet_want_device(s, d->guid);
+	if (fell)
+		return;
+	subnet_want_device(s, p->peer->guid);
+	topo_unlink(&s->topo, p);
+	s->want_route = true;
+}
+
+bool
+push_port_unproved(const struct subnet *s, const struct live_port *p)
+{
+	return p->raised && p->info.state == PORT_ARMED && p->device != s->topo.own &&
+	       p->device->info.node_type != NODE_SWITCH;
+}
+
+void
+push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct live_port *p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
+	struct live_port *peer = live_peer(p);
+	char text[DEVICE_TEXT_SIZE];
+	struct nodeinfo ni;
+
+	nodeinfo_decode(&ni, res->data);
+	if (!peer)
+		return;
+	if (ni.node_guid == d->guid && ni.port_guid == p->guid && ni.local_port == p->number) {
+		p->raised = peer->raised = false;
+		bits_set(&d->activate, p->number);
+		bits_set(&peer->device->activate, peer->number);
+		transact_ready(s->transact, &d->agent.target);
+		transact_ready(s->transact, &peer->device->agent.target);
+		return;
+	}
+	device_text(text, d, s->env.names);
+	log_limited(&s->limit_device, LOG_L_NOTICE, "where %s was found another device answers: "
+		    "both are looked for", text);
+	topo_doubt_link(p);
+	tables_forget(&s->topo.tables, p);
+	guids_forget(s, p);
+	congestion_forget(s, p);
+	/* Soon, but for one that answers otherwise each time, less and less often. */
+	s->push.failed_ports++;
+	if (!s->push.first_failure[0])
+		snprintf(s->push.first_failure, sizeof(s->push.first_failure),
+			 "where %s was found another device answers", text);
+	push_look_again(s, peer->device);
 }

@@ -309,6 +309,14 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 }
 
 void
+topo_doubt_link(struct live_port *p)
+{
+	p->fell = true;
+	if (p->peer)
+		live_peer(p)->fell = true;
+}
+
+void
 topo_forget_lost(struct topo *t)
 {
 	list_each(it, &t->devices) {

@@ -104,6 +104,9 @@ struct live_port {
 	uint8_t probes;			/* in one sweep */
 	uint8_t probe_failures;		/* in a row */
 	uint8_t level;			/* distance under which its probe is counted */
+	bool fell;			/* its link came up anew since it was asked last who is
+					 * behind it; of both ends */
+	bool raised;			/* a push has brought its link up since then */
 	uint16_t flags;			/* enum port_flags */
 };
 
@@ -324,6 +327,9 @@ void
 topo_link(struct topo *t, struct live_port *a, struct live_port *b);
 void
 topo_unlink(struct topo *t, struct live_port *p);
+/* An end of the link was seen to have come up anew: who is at the far end is to be asked. */
+void
+topo_doubt_link(struct live_port *p);
 /* Cables that are lost are not remembered any longer. */
 void
 topo_forget_lost(struct topo *t);

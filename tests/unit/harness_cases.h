@@ -31,6 +31,10 @@ static const struct {
 	  "77082; switch-off +238796 any/0 13684 54099; kept +77218 any/0 70565 85422; loss "
 	  "+2866 any/0 35488 28589; switch-reboot +2679418 any/0 69228 20522; host-up +534 "
 	  "drain-wait/0 41647 89320" },
+	{ "two hosts change places while they are programmed", "ft3 4; seed=557822 sms=1 lmc=0 "
+	  "engine=3 levels=1 tenants=1 sweep=10; host-down +28562 any/0 33234 68794; traps-lost "
+	  "+118 any/0 85608 83967; host-moved +113946 any/0 91495 20609; withheld +446520 any/0 "
+	  "9526 19735; sm-restart +829451 any/0 79378 13200; link-down +6437 any/0 7004 68613" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -42,13 +42,13 @@ state_asked(const struct tap_mad *e)
 }
 
 /* No Set before discovery has ended and the proof stands; our own LID first; no ACTIVE before the
- * last table is answered. */
+ * last table is answered, and the other 15 hosts have told once more who they are. */
 static void
 order_of_bring_up(void **state)
 {
 	struct tap *t;
 	struct bed_sm *sm = sm_on("ft3 4", &t);
-	size_t first_set = 0, last_probe = 0, last_table = 0, first_active = 0;
+	size_t first_set = 0, last_probe = 0, last_table = 0, first_active = 0, again = 0;
 
 	(void)state;
 	bed_start(sm);
@@ -58,7 +58,10 @@ order_of_bring_up(void **state)
 
 		if (!e->in && e->smp.h.method == MAD_SET && !first_set)
 			first_set = i;
-		if (e->smp.h.attr_id == ATTR_NODE_INFO || e->smp.h.attr_id == ATTR_NODE_DESCRIPTION)
+		if (e->smp.h.attr_id == ATTR_NODE_INFO && last_table)
+			again += !e->in;
+		else if (e->smp.h.attr_id == ATTR_NODE_INFO ||
+			 e->smp.h.attr_id == ATTR_NODE_DESCRIPTION)
 			last_probe = i;
 		if (e->smp.h.attr_id == ATTR_LINEAR_FDB)
 			last_table = i;
@@ -66,6 +69,7 @@ order_of_bring_up(void **state)
 			first_active = i;
 	}
 	assert_true(first_set > last_probe);
+	assert_int_equal(again, 15);
 	/* The worker that routes and proves takes a millisecond of virtual time. */
 	assert_true(t->log[first_set].at - t->log[first_set - 1].at >= MSEC(1));
 	assert_int_equal(t->log[first_set].smp.h.attr_id, ATTR_PORT_INFO);

@@ -1,0 +1,3 @@
+unit_tests += test_core_places
+test_core_places_libs := $(core_bed_libs)
+test_core_places_extra := -lcmocka
