@@ -78,7 +78,7 @@ group_unuse_join(struct sa_groups *g, const struct sa_join *j)
 	use_of(g, j->gid.guid)->member--;
 	use_of(g, by)->joined--;
 	use_less(g, by);
-	if (j->by)
+	if (by != j->gid.guid)
 		use_less(g, j->gid.guid);
 }
 
