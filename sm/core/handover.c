@@ -22,6 +22,7 @@
 
 #define OFFER_FIRST SEC(1)		/* to one that did not take it, */
 #define OFFER_MAX SEC(300)
+#define LOOKS 50			/* at who offered its office in vain, without a pause */
 #define TELL_AGAIN SEC(60)		/* of what one manager asks for again and again */
 #define ANNOUNCE_FIRST SEC(1)		/* that our priority is higher, */
 #define ANNOUNCE_MAX SEC(60)
@@ -79,6 +80,7 @@ leads_us(struct subnet *s, const struct sminfo *i)
 	return i->guid == s->master.guid;
 }
 
+/* OpenSM stands back though its offer is refused: nobody leads then, and that is seen soon. */
 static bool
 may_take(struct subnet *s, const struct sminfo *i)
 {
@@ -86,6 +88,8 @@ may_take(struct subnet *s, const struct sminfo *i)
 
 	if (s->conf->priority > i->priority || s->conf->accept_handover)
 		return true;
+	if (leads_us(s, i))
+		subnet_poll_soon(s, LOOKS);
 	if (worth_telling(s, i->guid))
 		subnet_event(s, EVENT_ROLE, LOG_L_NOTICE, i->guid, 0, "the subnet manager with "
 			     "GUID %s and priority %u offers its office, which is not taken with "

@@ -443,6 +443,7 @@ peers_poll(struct subnet *s)
 	struct device *d = topo_find(&s->topo, s->master.node_guid);
 
 	s->polled = loop_now(s->env.loop);
+	s->polls_soon -= s->polls_soon > 0;
 	handover_announce(s);
 	if (!d) {
 		takeover_begins(s, TAKEOVER_LOST, s->master.guid);
@@ -656,10 +657,11 @@ peers_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (i.state == SM_MASTER) {
 		s->poll_failures = 0;
 		s->master.heard = loop_now(s->env.loop);
-	} else if (i.state == SM_STANDBY && !goes_before(s, &s->master)) {
+	} else if (!goes_before(s, &s->master) &&
+		   (i.state == SM_STANDBY || (i.state == SM_NOT_ACTIVE && s->polls_soon))) {
 		takeover_begins(s, TAKEOVER_RESIGNED, s->master.guid);
 		subnet_want_sweep(s, SWEEP_HEAVY);	/* it waits for us */
-	} else {
+	} else if (!s->polls_soon) {
 		poll_failed(s, true);
 	}
 }

@@ -27,6 +27,7 @@
 #define SETTLE MSEC(2)			/* events of one instant become one sweep */
 #define PORT_DOWN_POLL SEC(1)
 #define POLL_MIN MSEC(1)
+#define POLL_SOON MSEC(10)	/* a master that has offered its office in vain */
 #define RETRY_FIRST MSEC(500)
 #define RETRY_MAX SEC(60)
 #define LOOKS_PUT_OFF 3		/* partial sweeps before a light one that is due */
@@ -193,6 +194,14 @@ subnet_want_device(struct subnet *s, uint64_t node_guid)
 	subnet_want_sweep(s, SWEEP_PARTIAL);
 }
 
+void
+subnet_poll_soon(struct subnet *s, unsigned times)
+{
+	s->polls_soon = times;
+	if (s->stage == SUBNET_IDLE && s->role == ROLE_STANDBY)
+		loop_timer_set(s->timer, POLL_SOON);
+}
+
 monotime
 subnet_retry_delay(const struct subnet *s)
 {
@@ -211,6 +220,8 @@ poll_delay(const struct subnet *s)
 {
 	monotime left = s->polled + s->conf->standby_poll - loop_now(s->env.loop);
 
+	if (s->polls_soon && left > POLL_SOON)
+		return POLL_SOON;
 	return left < POLL_MIN ? POLL_MIN : left;
 }
 
@@ -411,7 +422,7 @@ stand_by(struct subnet *s)
 	snprintf(s->st.master, sizeof(s->st.master), "%s", text);
 	subnet_not_up(s, "another subnet manager is in charge: %s", text);
 	s->handover.from = s->handover.to = 0;
-	s->poll_failures = 0;
+	s->poll_failures = s->polls_soon = 0;
 	s->polled = loop_now(s->env.loop);
 	if (news)
 		s->handover.announce_at = s->handover.announced = 0;

@@ -129,6 +129,7 @@ struct subnet {
 					 * led beside it */
 	bool handover_put_off;		/* but first is asked whether it lives */
 	unsigned poll_failures;	/* in a row */
+	unsigned polls_soon;	/* so many more without a pause: its office was refused */
 	bool ask_port;		/* does the master's port announce a manager at all? */
 	monotime polled;	/* when the last question to the master went out */
 	struct handover handover;
@@ -217,6 +218,9 @@ subnet_finish_sweep(struct subnet *s, bool programmed);
 void
 subnet_route(struct subnet *s);
 /* How long an incomplete push is left alone before the next. */
+/* Standby: so many questions to the master follow each other without a pause. */
+void
+subnet_poll_soon(struct subnet *s, unsigned times);
 monotime
 subnet_retry_delay(const struct subnet *s);
 /* Stage ends, called by the stage's file. */

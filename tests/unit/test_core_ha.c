@@ -216,6 +216,45 @@ office_is_offered(void **state)
 	offered(9, KEY, true, true);
 }
 
+/* A master whose offer is refused resigns all the same, 50 ms later, as OpenSM does: nobody leads
+ * for no longer than a tenth of a second, however seldom masters are polled. One that leads on is
+ * left alone, and is asked as seldom as before. */
+static void
+refused_and_gone(void **state)
+{
+	(void)state;
+	for (unsigned gone = 0; gone < 3; gone++) {
+		struct bed *b = bed_new(FABRIC, 1);
+		struct bed_sm *sm = sm_at(b, "H0_0", 3);
+		struct script_sm other = { .info.sm_key = KEY };
+		uint32_t host = bed_node(b, "H2_1");
+		uint64_t asked;
+
+		sm->conf.standby_poll = SEC(10);
+		script_attach(&other, b->m, host, 1, 3, SM_MASTER);
+		bed_start(sm);
+		assert_int_equal(bed_run(sm, BOUND), -1);
+		assert_int_equal(tell(sm, &other, host, SM_HANDOVER, &other.info),
+				 MAD_STATUS_BAD_FIELD);
+		bed_wait(b, MSEC(50));
+		assert_string_equal(ha_role(sm), "standby");
+		if (gone) {
+			other.info.state = gone == 1 ? SM_STANDBY : SM_NOT_ACTIVE;
+			assert_true(ha_becomes(sm, "master", MSEC(100)) < MSEC(100));
+			assert_int_equal(bed_run(sm, BOUND), 1);
+			bed_check(sm);
+		} else {
+			bed_wait(b, SEC(2));
+			asked = bed_count(b, MAD_GET, ATTR_SM_INFO);
+			bed_wait(b, SEC(20));
+			assert_in_range(bed_count(b, MAD_GET, ATTR_SM_INFO) - asked, 1, 4);
+			assert_string_equal(ha_role(sm), "standby");
+			assert_int_equal(all_sets(b), 0);
+		}
+		bed_free(b);
+	}
+}
+
 /* ---- Handing over ---- */
 
 /* A standby of this priority comes while we lead; it says `status` to an offer. */
@@ -559,6 +598,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_table),
 		cmocka_unit_test(disabled),
 		cmocka_unit_test(office_is_offered),
+		cmocka_unit_test(refused_and_gone),
 		cmocka_unit_test(office_is_given),
 		cmocka_unit_test(heir_never_leads),
 		cmocka_unit_test(priorities_decide),
