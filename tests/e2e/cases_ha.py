@@ -169,6 +169,34 @@ def test_ha_below_opensm():
         m.stop()
 
 
+def test_ha_refuses():
+    """OpenSM leads: a weftd with refuse_if_master ends, in a sentence that names who leads, and has
+    written nothing; without it, it stands by, though it has the lower GUID, and says so. OpenSM,
+    which would hand over to that, is not tempted, and leads on when it looks for better ones."""
+    with served("ft3-4") as lab:
+        osm = OpenSM(lab, seat="H1_0_0", priority=0)
+        osm.start("-F", polling(lab))
+        osm.wait_up()
+        m = Weftd(lab, extra="    refuse_if_master: yes\n")
+        counter = Counter(lab.dir)
+        p = m.start(extra_preload=MADCOUNT, WEFT_MADCOUNT=counter.path)
+        wait_for("weftd to end", lambda: not p.alive(), 30)
+        need(p.popen.returncode == 1, "it ended with %s" % p.popen.returncode)
+        who = r'"H1_0_0".*GUID 0x0*100009, LID %d' % Tools(lab, osm.seat).lid()
+        need(re.search(r"weftd: subnet lab: .*%s.*refuse_if_master" % who, p.text()),
+             "it does not say why: " + p.text()[-600:])
+        need(counter.written() == {}, "it wrote %s" % counter.written())
+        m.write()
+        started_standby(m)
+        need(re.search(r"notice lab role: this subnet manager is standby: .*" + who,
+                       m.process.text()), "it does not say who leads")
+        up = osm.process.text().count(osm.up)
+        osm.process.send(signal.SIGHUP)
+        wait_for("OpenSM to have looked", lambda: osm.process.text().count(osm.up) > up, 30)
+        need(role(m) == "standby" and "STANDBY" not in osm.process.text(), "OpenSM leads no more")
+        m.stop()
+
+
 # ---- What clients left ----
 
 def left(lab, host="H3_0_0"):
