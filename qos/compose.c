@@ -498,25 +498,88 @@ sl_of(const struct plan_sls *s, const struct plan_lanes *lanes, uint32_t a, uint
 	return s->sl[class < s->classes ? class : 0];
 }
 
-/* Have pairs of switches that were there the classes that they had? */
-static bool
-same_classes(const struct plan *old, const struct plan *new, const struct plan_lanes *lanes)
-{
-	const struct fabric *f = new->fabric, *was = old->fabric;
-	uint32_t *then = mem_array(f->nswitches + 1, sizeof(*then));
-	bool same = true;
+/* A plan that hosts were told of, and one that comes after it. */
+struct succession {
+	const struct plan *old;			/* with tables of ours */
+	const struct plan *new;			/* being made: snapshot and LIDs are there */
+	const struct plan_lanes *lanes;		/* of the new one, as the engine has them */
+	uint32_t *then;				/* by switch: which it was, or FABRIC_NONE */
+};
 
+static void
+succession_init(struct succession *x)
+{
+	const struct fabric *f = x->new->fabric, *was = x->old->fabric;
+
+	x->then = mem_array(f->nswitches + 1, sizeof(*x->then));
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		uint32_t node = fabric_node_by_guid(was, fabric_switch_node(f, sw)->guid);
 
-		then[sw] = node == FABRIC_NONE ? FABRIC_NONE : was->nodes[node].sw;
+		x->then[sw] = node == FABRIC_NONE ? FABRIC_NONE : was->nodes[node].sw;
 	}
-	for (uint32_t a = 0; a < f->nswitches && same; a++)
-		for (uint32_t b = a; b < f->nswitches && same; b++)
-			same = then[a] == FABRIC_NONE || then[b] == FABRIC_NONE ||
-			       old->lanes->path_class(old->lanes, then[a], then[b]) ==
-			       sl_of(old->sls, lanes, a, b);
-	mem_free(then);
+}
+
+/* What was sent from switch `a` to old switch `was`, and now goes to `b`, has the class of that. */
+static bool
+keeps_class(const struct succession *x, uint32_t a, uint32_t was, uint32_t b)
+{
+	const struct plan_lanes *l = x->old->lanes;
+
+	return x->then[a] == FABRIC_NONE || was == FABRIC_NONE ||
+	       l->path_class(l, x->then[a], was) == sl_of(x->old->sls, x->lanes, a, b);
+}
+
+/* Have pairs of switches that were there the classes that they had? */
+static bool
+pairs_keep_classes(const struct succession *x)
+{
+	uint32_t n = x->new->fabric->nswitches;
+
+	for (uint32_t a = 0; a < n; a++)
+		for (uint32_t b = a; b < n; b++)
+			if (!keeps_class(x, a, x->then[b], b))
+				return false;
+	return true;
+}
+
+static bool
+is_same_port(const struct succession *x, const struct plan_dest *was, const struct plan_dest *now)
+{
+	const struct fabric *f = x->old->fabric, *g = x->new->fabric;
+	const struct fabric_port *p = &f->ports[was->port], *q = &g->ports[now->port];
+
+	return p->number == q->number && f->nodes[p->node].guid == g->nodes[q->node].guid;
+}
+
+/* A LID that another port had: what is sent to that goes to whoever has it now, on the levels that
+ * were right for the other. (No connection outlasts that a host is plugged in elsewhere.) */
+static bool
+lids_keep_classes(const struct succession *x)
+{
+	const struct plan_lids *l = x->old->lids, *m = x->new->lids;
+
+	for (uint32_t lid = 1; lid <= l->top && lid <= m->top; lid++) {
+		const struct plan_dest *was = &l->dest[lid], *now = &m->dest[lid];
+
+		if (was->port == FABRIC_NONE || now->port == FABRIC_NONE ||
+		    was->sw == FABRIC_NONE || now->sw == FABRIC_NONE || is_same_port(x, was, now))
+			continue;
+		for (uint32_t a = 0; a < x->new->fabric->nswitches; a++)
+			if (!keeps_class(x, a, was->sw, now->sw))
+				return false;
+	}
+	return true;
+}
+
+static bool
+same_classes(const struct plan *old, const struct plan *new, const struct plan_lanes *lanes)
+{
+	struct succession x = { .old = old, .new = new, .lanes = lanes };
+	bool same;
+
+	succession_init(&x);
+	same = pairs_keep_classes(&x) && lids_keep_classes(&x);
+	mem_free(x.then);
 	return same;
 }
 
@@ -548,7 +611,7 @@ pairs_digest(const struct fabric *f, const struct plan_lanes *lanes)
 }
 
 /* As the plan before tells, if nobody remembers more; do pairs of switches have other classes now
- * though the engine is the same, those of before are stale too. */
+ * though the engine is the same, or LIDs other places, those of before are stale too. */
 static uint16_t
 told(const struct compose_policy *p, const struct plan *plan, const char *engine,
      const struct plan_lanes *lanes, const struct plan_sls *sls)

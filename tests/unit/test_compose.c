@@ -6,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 #include "qos/compose.h"
 #include "routing/check.h"
@@ -377,6 +379,59 @@ test_plain(void **state)
 	ring_close(&r);
 }
 
+/* The ring as a plan of its own. */
+static struct plan *
+ring_plan(struct ring *r, const struct plan *previous)
+{
+	struct compose_policy policy = { .levels = 1, .max_vls = 8, .previous = previous };
+	struct plan *p = plan_new(r->f);
+
+	p->lids = plan_lids_ref(r->lids);
+	if (compose_chain(&policy, p, "ring", &r->lanes, &p->sls, &r->e))
+		fail_msg("%s", r->e.text);
+	p->lanes = plan_sls_lanes(p->sls, &r->lanes, p->lids);
+	snprintf(p->engine_running, sizeof(p->engine_running), "ring");
+	return p;
+}
+
+/* Hosts send to the LIDs that they were told, on the levels of the ways that these were for, when
+ * these are others' already. */
+static void
+test_lids_change(void **state)
+{
+	struct plan *old, *new;
+	struct ring r;
+
+	(void)state;
+	ring_open(&r, 3);
+	old = ring_plan(&r, NULL);
+	assert_int_equal(old->sls->stale, 0);
+	new = ring_plan(&r, old);
+	assert_int_equal(new->sls->stale, 0);
+	plan_unref(new);
+	/* One that nobody had is nobody's loss. */
+	plan_lids_unref(r.lids);
+	r.lids = plan_lids_new(r.f);
+	memcpy(r.lids->base, old->lids->base, r.f->nports * sizeof(*r.lids->base));
+	for (uint32_t i = 0; i < r.f->nports; i++)
+		if (r.lids->base[i] == 1)
+			r.lids->base[i] = 2 * RING + 1;
+	plan_lids_index(r.lids, r.f);
+	new = ring_plan(&r, old);
+	assert_int_equal(new->sls->stale, 0);
+	plan_unref(new);
+	/* The hosts at A and B change LIDs: from E it is class 0 to the one, 1 to the other. */
+	for (uint32_t i = 0; i < r.f->nports; i++)
+		r.lids->base[i] = r.lids->base[i] == 2 * RING + 1 ? 2 :
+			r.lids->base[i] == 2 ? 1 : r.lids->base[i];
+	plan_lids_index(r.lids, r.f);
+	new = ring_plan(&r, old);
+	assert_int_equal(new->sls->stale, 1u << 0 | 1u << 15);
+	plan_unref(new);
+	plan_unref(old);
+	ring_close(&r);
+}
+
 int
 main(void)
 {
@@ -387,7 +442,7 @@ main(void)
 		cmocka_unit_test(test_given_wrong),
 		cmocka_unit_test(test_given_not_0),
 		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_plain), cmocka_unit_test(test_lids_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
