@@ -160,7 +160,8 @@ struct harness_query;
 struct harness_sm {
 	struct harness_run *run;	/* of which it is a part */
 	struct bed_sm *sm;		/* the manager; its `s` is NULL while it is dead */
-	const struct plan *seen;	/* plan that was published last, for a comparison alone */
+	const struct plan *seen;	/* plan that was published last; reference held, lest
+					 * another comes to be in its place; NULL */
 	bool deaf;			/* hears no SMInfo */
 };
 

@@ -704,6 +704,12 @@ calm_node(struct harness_run *r, uint32_t node)
 	model_reboot(m, node);
 }
 
+static bool
+is_moved(const struct harness_run *r, uint32_t node, unsigned port)
+{
+	return r->b->m->nodes[node].ports[port].peer != r->b->net->nodes[node].ports[port].peer;
+}
+
 /* Cables that were moved are unplugged. */
 static bool
 unplug_moved(struct harness_run *r, uint32_t node)
@@ -711,11 +717,21 @@ unplug_moved(struct harness_run *r, uint32_t node)
 	bool moved = false;
 
 	for (unsigned p = 1; p <= r->b->net->nodes[node].nports; p++)
-		if (r->b->m->nodes[node].ports[p].peer != r->b->net->nodes[node].ports[p].peer) {
+		if (is_moved(r, node, p)) {
 			model_link_set(r->b->m, node, p, false);
 			moved = true;
 		}
 	return moved;
+}
+
+/* They are in a hand yet, and whatever was told meanwhile of where they were helps nobody. */
+static void
+forget_moved(struct harness_run *r)
+{
+	harness_wait(r, HAND, NULL);
+	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
+		if (!harness_is_switch(r, n) && is_moved(r, n, 1))
+			harness_judge_moved(r, n);
 }
 
 /* Who was led to believe what is not true is told to look again, at devices that were reset. */
@@ -745,12 +761,11 @@ harness_calm(struct harness_run *r, bool all)
 		if (all && unplug_moved(r, n)) {
 			moved = true;
 			harness_judge_suspend(r);
-			harness_judge_moved(r, n);
 			r->lids_may_move = true;
 		}
 	}
 	if (moved)
-		harness_wait(r, HAND, NULL);
+		forget_moved(r);
 	if (all)
 		model_heal(r->b->m, MODEL_ALL);
 	r->traps_lost = false;

@@ -3,7 +3,7 @@
  * The judge of tables as switches hold them at one moment, whoever wrote them and whenever: packets
  * are followed from each switch, and where lanes count from each host, to each end port, and what
  * waits for what on the way is searched for a circle. Nothing of Weft's checker is used, and of its
- * plan only what hosts are told: the service levels of paths, which stay with them.
+ * plan only what hosts are told: addresses, and the service levels of paths, which stay with them.
  *
  * A circle is a deadlock that may come, whether packets go round in it for ever or wait for each
  * other.
@@ -21,6 +21,7 @@
 #define HOPS 64u
 #define WORDS 4u			/* of bits for (out port, lane) of the next switch */
 #define PORTS (WORDS * 64 / LANES)	/* of a switch */
+#define LIDS 128u			/* of a port, at most */
 
 /* (switch, port out of it, lane) */
 struct channel {
@@ -30,12 +31,21 @@ struct channel {
 	bool used;			/* it is in `list` */
 };
 
+/* The addresses by which others send to a node. */
+struct address {
+	uint16_t base;			/* 0: none */
+	uint16_t len;			/* of its LIDs */
+};
+
 struct harness_judge {
 	struct channel *channels;	/* by first[node] + port * LANES + lane */
 	uint32_t *first;		/* by node */
 	uint32_t *list;			/* channels in use */
 	uint32_t len;			/* of it */
 	uint16_t *told;			/* by node, node: bits of service levels */
+	struct address *address;	/* by node, as they were told */
+	bool *led;			/* by node: whoever leads has had it in a plan */
+	unsigned foreign;		/* switches that it has not: what they hold is of others */
 	bool many;			/* by a plan that has some */
 	unsigned manager;		/* that told it; HARNESS_SMS: nobody has, yet */
 	bool suspended;			/* till the next rest */
@@ -60,6 +70,8 @@ harness_judge_new(struct harness_run *r)
 	j->channels = mem_array(len, sizeof(*j->channels));
 	j->list = mem_array(len, sizeof(*j->list));
 	j->told = mem_array((size_t)j->nnodes * j->nnodes, sizeof(*j->told));
+	j->address = mem_array(j->nnodes, sizeof(*j->address));
+	j->led = mem_array(j->nnodes, sizeof(*j->led));
 	j->manager = HARNESS_SMS;
 	r->judge = j;
 }
@@ -71,6 +83,8 @@ harness_judge_free(struct harness_run *r)
 	mem_free(r->judge->first);
 	mem_free(r->judge->list);
 	mem_free(r->judge->told);
+	mem_free(r->judge->address);
+	mem_free(r->judge->led);
 	mem_free(r->judge);
 }
 
@@ -131,11 +145,18 @@ has_moved(const struct harness_run *r, const struct fabric *f, uint32_t port, ui
 
 /* Who is out of reach has no connections. */
 static void
-forget_lost(struct harness_run *r, const struct plan *p)
+meet(struct harness_run *r, const struct plan *p)
 {
-	for (uint32_t n = 0; n < r->judge->nnodes; n++)
+	struct harness_judge *j = r->judge;
+
+	j->foreign = 0;
+	for (uint32_t n = 0; n < j->nnodes; n++) {
 		if (fabric_node_by_guid(p->fabric, r->b->net->nodes[n].guid) == FABRIC_NONE)
 			harness_judge_moved(r, n);
+		else
+			j->led[n] = true;
+		j->foreign += !j->led[n] && harness_is_switch(r, n);
+	}
 }
 
 /* A LID of the plan, and the node that has it. */
@@ -165,6 +186,20 @@ homes_of(const struct harness_run *r, const struct plan *p, uint32_t *len)
 }
 
 static void
+give_addresses(struct harness_judge *j, const struct plan_lids *l, const struct home *homes,
+	       uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++) {
+		const struct plan_dest *d = &l->dest[homes[i].lid];
+
+		if (!d->offset)
+			j->address[homes[i].node] = (struct address){
+				homes[i].lid, (uint16_t)(1u << l->lmc[d->port]),
+			};
+	}
+}
+
+static void
 tell(struct harness_run *r, const struct plan *p, const struct home *a, const struct home *b)
 {
 	struct harness_judge *j = r->judge;
@@ -187,17 +222,20 @@ harness_judge_plan(struct harness_run *r, const struct plan *p, unsigned sm)
 	struct home *homes;
 	uint32_t len, stay = 0;
 
+	if (j->manager != sm)
+		memset(j->led, 0, j->nnodes * sizeof(*j->led));
 	if (j->manager != sm || (p->sls && p->sls->stale && !p->sls->stale_proved)) {
 		memset(j->told, 0, (size_t)j->nnodes * j->nnodes * sizeof(*j->told));
 		j->many = false;
 		j->manager = sm;
 	}
 	j->many |= p->sls != NULL;
-	forget_lost(r, p);
+	meet(r, p);
 	homes = homes_of(r, p, &len);
 	for (uint32_t i = 0; i < len; i++)
 		if (!has_moved(r, p->fabric, p->lids->dest[homes[i].lid].port, homes[i].node))
 			homes[stay++] = homes[i];
+	give_addresses(j, p->lids, homes, stay);
 	for (uint32_t a = 0; a < stay; a++)
 		for (uint32_t b = 0; b < stay; b++)
 			if (a != b)
@@ -278,15 +316,17 @@ walk_pair(struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid)
 	}
 }
 
-/* With one level of service each switch is a source, and two links tell all. */
+/* With one level of service each switch is a source, and two links tell all. But those that whoever
+ * leads has not met hold what others wrote, for service levels that others told: nobody knows of
+ * them who sends there, and ways of packets that come by are followed to their ends. */
 static void
 walk_from(struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid)
 {
 	if (r->judge->many) {
 		if (r->judge->all || !(harness_is_switch(r, from) || harness_is_switch(r, to)))
 			walk_pair(r, from, to, lid);
-	} else if (harness_is_switch(r, from)) {
-		walk(r, from, 0, lid, 0, 2);
+	} else if (harness_is_switch(r, from) && r->judge->led[from]) {
+		walk(r, from, 0, lid, 0, r->judge->foreign ? HOPS : 2);
 	}
 }
 
@@ -325,10 +365,22 @@ clear(struct harness_judge *j)
 	}
 }
 
-static const struct portinfo *
-end_of(const struct harness_run *r, uint32_t node)
+/* Addresses by which packets may come to a node: who has a connection sends to that which it was
+ * told, whatever address the port has meanwhile. Where service levels do not count that goes for
+ * whoever sends to the port's own, too. */
+static unsigned
+lids_of(const struct harness_run *r, uint32_t node, uint16_t lids[2 * LIDS])
 {
-	return &r->b->m->nodes[node].ports[!harness_is_switch(r, node)].info;
+	const struct portinfo *i = &r->b->m->nodes[node].ports[!harness_is_switch(r, node)].info;
+	const struct address *a = &r->judge->address[node];
+	unsigned n = 0;
+
+	for (unsigned k = 0; a->base && k < a->len; k++)
+		lids[n++] = (uint16_t)(a->base + k);
+	for (unsigned k = 0; i->lid && k < 1u << i->lmc && !r->judge->many; k++)
+		if (i->lid + k < a->base || i->lid + k >= (unsigned)a->base + a->len)
+			lids[n++] = (uint16_t)(i->lid + k);
+	return n;
 }
 
 /* One of the channels in the circle, for people. */
@@ -359,21 +411,22 @@ tell_walkers(struct harness_run *r)
 {
 	const struct harness_sm *h = harness_master(r);
 	const struct plan *p = h ? h->sm->s->plan : NULL;
+	uint16_t lids[2 * LIDS];
 
 	if (p)
 		harness_say(r, "  engine %s, %u classes, stale SLs 0x%x, %s", p->engine_running,
 			    p->sls ? p->sls->classes : 1, p->sls ? p->sls->stale : 0,
 			    p->sls && p->sls->stale_proved ? "proved" : "not proved");
 	for (uint32_t to = 0; to < r->judge->nnodes; to++) {
-		const struct portinfo *i = end_of(r, to);
+		unsigned n = lids_of(r, to, lids);
 
-		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
+		for (unsigned k = 0; k < n; k++)
 			for (uint32_t from = 0; from < r->judge->nnodes; from++) {
 				r->judge->met = false;
-				walk_from(r, from, to, (uint16_t)(i->lid + k));
+				walk_from(r, from, to, lids[k]);
 				if (r->judge->met)
 					harness_say(r, "  from %s to LID %u of %s, SLs 0x%x",
-						    r->b->net->nodes[from].name, i->lid + k,
+						    r->b->net->nodes[from].name, lids[k],
 						    r->b->net->nodes[to].name,
 						    r->judge->told[(size_t)from * r->judge->nnodes +
 								   to]);
@@ -391,7 +444,8 @@ writes(const struct harness_run *r)
 		m->counts[ATTR_PORT_INFO][COUNT_SET] + m->counts[ATTR_SWITCH_INFO][COUNT_SET];
 }
 
-/* A plan comes into force that does not keep all levels that were told, and says so. */
+/* A plan comes into force that does not keep all levels that were told, and says so. Whatever
+ * becomes of it, nobody keeps to them from now on. */
 static bool
 gives_up(const struct harness_run *r)
 {
@@ -412,7 +466,9 @@ is_due(struct harness_run *r, bool rest)
 	struct harness_judge *j = r->judge;
 	uint64_t now = writes(r);
 
-	if (j->suspended || j->manager == HARNESS_SMS || gives_up(r))
+	if (gives_up(r))
+		harness_judge_forget(r);
+	if (j->suspended || j->manager == HARNESS_SMS)
 		return false;
 	if (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1))
 		return false;
@@ -425,17 +481,18 @@ void
 harness_judge_look(struct harness_run *r, bool rest)
 {
 	struct harness_judge *j = r->judge;
+	uint16_t lids[2 * LIDS];
 
 	if (!is_due(r, rest))
 		return;
 	j->all = rest || r->sched->seed % 8 == 0;
 	r->counts->judged++;
 	for (uint32_t to = 0; to < j->nnodes; to++) {
-		const struct portinfo *i = end_of(r, to);
+		unsigned n = lids_of(r, to, lids);
 
-		for (unsigned k = 0; i->lid && k < 1u << i->lmc; k++)
+		for (unsigned k = 0; k < n; k++)
 			for (uint32_t from = 0; from < j->nnodes; from++)
-				walk_from(r, from, to, (uint16_t)(i->lid + k));
+				walk_from(r, from, to, lids[k]);
 	}
 	for (uint32_t i = 0; i < j->len; i++)
 		if (!j->channels[j->list[i]].mark && finds_circle(j, j->list[i])) {
