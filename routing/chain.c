@@ -92,6 +92,44 @@ make_sls(struct attempt *a, struct error *e)
 	return 0;
 }
 
+/* With what fixed switches may hold instead. */
+static int
+prove_maybe(struct attempt *a, const struct check_input *check)
+{
+	uint32_t n = a->in->fabric->nswitches;
+	struct check_input both = *check;
+	struct plan_check report;
+	struct plan_row **also;
+	int rc;
+
+	if (!a->o->maybe)
+		return 0;
+	also = mem_array(n, sizeof(*also));
+	for (uint32_t sw = 0; sw < n; sw++)
+		also[sw] = a->o->maybe[sw] && engine_is_fixed(a->in, sw) ? a->o->maybe[sw] :
+			   a->out.rows[sw];
+	both.also = also;
+	rc = check_union(&both, &report);
+	if (rc)
+		snprintf(a->check.first, sizeof(a->check.first), "credit loop with what switches "
+			 "that do not answer may hold: %.300s", report.cycle);
+	mem_free(also);
+	return rc;
+}
+
+static int
+prove_all(struct attempt *a, const struct check_input *check)
+{
+	int rc = check_prove(check, a->in->previous, &a->check, &a->proof);
+
+	if (!rc && (rc = prove_maybe(a, check))) {
+		plan_proof_unref(a->proof);
+		a->proof = NULL;
+		a->check.credit_loops = 1;
+	}
+	return rc;
+}
+
 /* The proof; with service levels that hosts may still have from earlier plans, if that can be. */
 static int
 prove(struct attempt *a)
@@ -104,11 +142,11 @@ prove(struct attempt *a)
 
 	if (a->sls)
 		a->sls->stale_proved = a->sls->stale != 0;
-	rc = check_prove(&check, a->in->previous, &a->check, &a->proof);
+	rc = prove_all(a, &check);
 	if (!rc || !a->sls || !a->sls->stale_proved || !a->check.credit_loops)
 		return rc;
 	a->sls->stale_proved = false;
-	return check_prove(&check, a->in->previous, &a->check, &a->proof);
+	return prove_all(a, &check);
 }
 
 /* Run and prove one engine; on failure `e` says what is wrong with it. */
@@ -301,5 +339,12 @@ engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan
 		error_set(e, ERR_REFUSED, "%.490s", c.reasons.len ? c.reasons.data :
 			  "no routing engine is named");
 	buf_free(&c.reasons);
+	if (!done && o->maybe) {
+		struct chain_options less = *o;
+
+		less.maybe = NULL;
+		done = !engine_chain(plan, fixed, previous, &less, e);
+		plan->doubtful = done;
+	}
 	return done ? 0 : ERR_REFUSED;
 }

@@ -96,6 +96,10 @@ engine_find(const char *name);		/* NULL if there is none */
  * each engine why it was refused. Returns 0 or ERR_REFUSED.
  */
 struct chain_options {
+	/* By switch whose row is fixed: another that it may hold instead, in part or as a whole;
+	 * NULL where there is none. Whatever it holds is to close no credit loop with the rest; if
+	 * no engine can have that it is not asked for, and plan->doubtful is set. NULL. */
+	struct plan_row *const *maybe;
 	const char *const *engines;	/* names, NULL-terminated, at least one */
 	bool fallback;
 	/*

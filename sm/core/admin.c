@@ -13,7 +13,7 @@ lend_plan(void *arg)
 {
 	const struct subnet *s = arg;
 
-	return s->plan;
+	return s->outdated ? NULL : s->plan;
 }
 
 static const struct config_subnet *

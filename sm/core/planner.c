@@ -279,7 +279,7 @@ run(void *arg)
 	uint8_t *node_class = classes_of(&classes, j->plan->fabric);
 	struct compose_policy qos = { .max_vls = j->max_vls };
 	struct chain_options o = {
-		.engines = (const char *const *)j->names,
+		.maybe = j->maybe, .engines = (const char *const *)j->names,
 		.fallback = j->fallback, .compose = lanes_compose, .compose_arg = j,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
 			   .lanes = j->lanes, .tables = j->tables,
@@ -382,6 +382,21 @@ find_held(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	}
 }
 
+/* Silent switches that were not heard of any more amid their tables. */
+static void
+find_maybe(struct plan_job *j, struct subnet *s, const struct fabric *f)
+{
+	for (uint32_t sw = 0; j->shadow && sw < f->nswitches; sw++) {
+		const struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
+
+		if (!d || !d->silent || d->lft_trusted || !d->lft || !d->lft_tried)
+			continue;
+		if (!j->maybe)
+			j->maybe = mem_array(f->nswitches, sizeof(struct plan_row *));
+		j->maybe[sw] = plan_row_ref(d->lft_tried);
+	}
+}
+
 /* Whoever takes over keeps what is there, until something changes or is asked for; whose own port
  * was away does not take over. */
 static bool
@@ -413,6 +428,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->shadow = push_shadow_plan(s, f);
 	if (j->shadow)
 		j->shadow->lids = plan_lids_from_fabric(f);
+	find_maybe(j, s, f);
 	mft_held(s, f, NULL, &j->trees);
 	multicast_levels(s, &j->trees);
 	find_held(j, s, f);
@@ -459,8 +475,11 @@ planner_free_job(struct plan_job *j)
 	mem_free(j->roots);
 	lfts_free(j->tables);
 	mtree_set_free(&j->trees);
-	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
 		lane_tables_unref(j->held[sw]);
+		plan_row_unref(j->maybe ? j->maybe[sw] : NULL);
+	}
+	mem_free(j->maybe);
 	adaptive_end(j);
 	mem_free(j->held);
 	mem_free(j->refuses);

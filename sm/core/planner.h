@@ -16,6 +16,8 @@ struct plan_job {
 					 * reference held; NULL: it was shown all */
 	const struct plan *previous;	/* published before, for engines that keep ports; NULL */
 	struct plan *shadow;		/* what the switches hold; NULL if nothing is known */
+	struct plan_row **maybe;	/* by switch, silent: another row that it may hold in part,
+					 * reference held; NULL; see device.lft_tried */
 	struct plan_stages *stages;	/* how to get from shadow to plan; NULL: in one go */
 	char **names;			/* engine chain, NULL-terminated, owned */
 	uint64_t *roots;		/* owned */

@@ -32,6 +32,7 @@
 #include <string.h>
 #include "sm/core/snapshot.h"
 
+#define PATIENCE 3	/* pushes in a row that may fail while hosts are kept waiting */
 #define LOOKED 1	/* cookie of a PortInfo that was asked for after a trap */
 
 /* The first failure of a push is told in the status; each is an event (rate-limited). */
@@ -706,15 +707,25 @@ stage_failed(const struct subnet *s)
 	return false;
 }
 
+/* What follows is not proved: the rest is left for the next push, and switches go on by what they
+ * hold. Nobody is told of the plan until then, unless that takes long: hosts ask for more than
+ * service levels. */
+static void
+cut(struct subnet *s)
+{
+	s->push.cut = true;
+	s->outdated = s->failures < PATIENCE;
+	push_end(s);
+}
+
 static void
 stage_ended(struct subnet *s)
 {
 	bool dropped = s->push.step == PUSH_DROP;
 
 	if (stage_failed(s)) {
-		s->push.cut = true;
 		s->push.failed_tables++;
-		push_end(s);
+		cut(s);
 		return;
 	}
 	s->push.stage++;
@@ -740,11 +751,27 @@ static void
 lanes_ended(struct subnet *s)
 {
 	if (push_lanes_failed(s)) {
-		s->push.cut = true;
-		push_end(s);
+		cut(s);
 		return;
 	}
 	push_step_start(s, PUSH_ARBITRATION);
+}
+
+/* Packets pass by tables that nobody here knows, and that are still what they were: no mixture
+ * with those was proved. */
+static void
+new_ended(struct subnet *s)
+{
+	bool unknown = false;
+
+	list_each(it, &s->topo.devices)
+		unknown |= push_table_is_lost(list_entry(it, struct device, all));
+	if (unknown) {
+		s->push.failed_tables++;
+		cut(s);
+		return;
+	}
+	push_step_start(s, PUSH_LINKS);
 }
 
 void
@@ -775,7 +802,7 @@ push_idle(struct subnet *s)
 		push_step_start(s, after_lanes(s));
 		break;
 	case PUSH_NEW:
-		push_step_start(s, PUSH_LINKS);
+		new_ended(s);
 		break;
 	case PUSH_LINKS:
 		push_step_start(s, PUSH_LINKS_UP);

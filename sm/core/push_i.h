@@ -26,6 +26,10 @@ push_table_answer(struct subnet *s, struct device *d, const struct transact_resu
 /* The present set has a row for it. */
 bool
 push_table_is_staged(const struct subnet *s, const struct device *d);
+/* The switch forwards by a table that is not known, and was not heard of when it was to be given
+ * another. Not for ever: it may answer all but this. */
+bool
+push_table_is_lost(struct device *d);
 /* Take the row over when all of its blocks are answered. */
 void
 push_table_settled(struct subnet *s, struct device *d);

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#define LOSSES 3	/* pushes in a row that wait for a switch whose table is not known */
+
 /* The row that this step writes to a switch; NULL: none. */
 static struct plan_row *
 row_goal(const struct subnet *s, const struct device *d)
@@ -87,6 +89,15 @@ push_table_next(struct subnet *s, struct device *d, struct transact_request *r)
 	return true;
 }
 
+/* It holds `lft` and nothing else. */
+static void
+trust(struct device *d)
+{
+	d->lft_trusted = true;
+	plan_row_unref(d->lft_tried);
+	d->lft_tried = NULL;
+}
+
 /* All blocks of the row are out and answered: the switch holds it. */
 void
 push_table_settled(struct subnet *s, struct device *d)
@@ -104,7 +115,8 @@ push_table_settled(struct subnet *s, struct device *d)
 		push_adaptive_row_held(s, d);
 	plan_row_unref(d->lft);
 	d->lft = plan_row_ref(goal);
-	d->lft_trusted = true;
+	d->lft_losses = 0;
+	trust(d);
 }
 
 void
@@ -171,7 +183,7 @@ push_read_settled(struct device *d)
 	if (!d->lft_failed) {
 		plan_row_unref(d->lft);
 		d->lft = d->lft_read;
-		d->lft_trusted = true;
+		trust(d);
 	} else {
 		plan_row_unref(d->lft_read);
 	}
@@ -219,6 +231,10 @@ push_table_start(struct subnet *s, struct device *d)
 	d->lft_failed = false;
 	d->lft_pending = goal && (adaptive_is_on(d) ? push_adaptive_row_differs(s, d, goal) :
 						      goal != d->lft || !d->lft_trusted);
+	if (d->lft_pending) {
+		plan_row_unref(d->lft_tried);
+		d->lft_tried = plan_row_ref(goal);
+	}
 }
 
 /*
@@ -234,6 +250,15 @@ has_unknown_table(const struct device *d)
 		if (d->ports[n].peer && d->ports[n].info.state == PORT_ACTIVE)
 			return true;
 	return false;
+}
+
+bool
+push_table_is_lost(struct device *d)
+{
+	if (!d->push_failed || !has_unknown_table(d) || d->lft_losses == LOSSES)
+		return false;
+	d->lft_losses++;
+	return true;
 }
 
 bool

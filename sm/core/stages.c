@@ -49,7 +49,8 @@ struct transition {
 	uint16_t top;			/* highest LID */
 	uint16_t last;			/* highest that some old table may have an entry for */
 	struct plan_row **old;		/* by switch: what it holds; the new row if that is not
-					 * known or does not change */
+					 * known or does not change; of a silent one what else it
+					 * may hold */
 	struct plan_row *const *new;	/* by switch */
 	uint32_t *changed;		/* switches whose rows change */
 	uint32_t nchanged;		/* how many */
@@ -112,6 +113,8 @@ transition_init(struct transition *t, struct plan_job *j)
 		bool changes = row_changes(j, sw);
 
 		t->old[sw] = changes ? j->shadow->rows[sw] : t->new[sw];
+		if (j->maybe && j->maybe[sw])
+			t->old[sw] = j->maybe[sw];
 		if (!changes)
 			continue;
 		t->changed[t->nchanged++] = sw;

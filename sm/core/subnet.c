@@ -112,6 +112,7 @@ set_role(struct subnet *s, enum subnet_role role, const char *why)
 	beyond_role(s);
 	if (role == ROLE_MASTER) {
 		s->first_master_sweep = true;
+		s->outdated = s->plan != NULL;
 		guids_doubt(s);
 		congestion_doubt(s);
 	} else {

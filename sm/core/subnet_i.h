@@ -96,6 +96,9 @@ struct subnet {
 	bool lanes_looked;		/* SL to VL maps were read back for the routing to come */
 	bool keeps;			/* the plan is what was found: see keep_tables() */
 	bool first_master_sweep;	/* nothing was programmed by us since we became master */
+	bool outdated;			/* `plan` is from before that, and others may have
+					 * programmed since; or its push was cut: what switches
+					 * hold is something else, and nobody is told of it */
 
 	enum sweep_kind wanted;		/* next sweep to run, SWEEP_NONE if none */
 	struct map dirty;		/* node GUIDs to read again in the next sweep */

@@ -30,6 +30,7 @@ device_free(struct topo *t, struct device *d)
 {
 	plan_row_unref(d->lft);
 	plan_row_unref(d->lft_read);
+	plan_row_unref(d->lft_tried);
 	adaptive_free(d);
 	mft_free(&d->mft);
 	lane_tables_unref(d->lanes);

@@ -196,6 +196,7 @@ struct device {
 	bool lft_trusted;		/* lft is certain: read or acknowledged since it came up */
 	bool lft_failed;		/* a block of this push was refused or lost */
 	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
+	uint8_t lft_losses;		/* pushes in a row that were cut for its table */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
 	struct lane_tables *lanes;	/* switches: SL to VL maps as `tables` of its ports have
@@ -219,6 +220,9 @@ struct device {
 	uint8_t guid_block;		/* and the next block there */
 	bool guids_failed;		/* did not answer in this round */
 	struct device_tables tables;	/* reading of what its ports hold */
+	struct plan_row *lft_tried;	/* not trusted: of this row there may be blocks in place of
+					 * those of lft, for it was not heard of any more when it
+					 * was given them; NULL */
 	struct plan_row *lft_read;	/* row being read from the device; NULL */
 	struct bits256 config;		/* ports to compare and configure */
 	struct bits256 activate;	/* ports to bring to ACTIVE */

@@ -21,6 +21,7 @@ publish(struct subnet *s, struct plan_job *job)
 	rules_job_adopt(s, &job->rules, s->plan ? s->plan->levels : NULL, plan->levels);
 	plan_unref(s->plan);
 	s->plan = plan_ref(plan);
+	s->outdated = false;
 	s->keeps = !strcmp(plan->engine_running, engine_keep.name);
 	partition_job_adopt(s, job->parts);
 	job->parts = NULL;
@@ -69,6 +70,7 @@ route_refused(struct subnet *s, struct plan_job *job)
 	}
 	memcpy(before, s->why_not, sizeof(before));
 	s->unrouted = true;
+	s->outdated = false;		/* there is nothing newer to wait for */
 	s->lanes_looked = false;
 	if (s->push_incomplete) {
 		/* What an earlier push left open waits on, longer each time. */

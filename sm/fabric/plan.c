@@ -250,6 +250,7 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	memcpy(fixed, p->fixed, f->nswitches * sizeof(*fixed));
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		plan->rows[sw] = plan_row_ref(p->rows[sw]);
+	plan->doubtful = p->doubtful;
 	plan->lids = plan_lids_ref(p->lids);
 	plan->lanes = plan_lanes_ref(p->lanes);
 	plan->sls = plan_sls_ref(p->sls);

@@ -119,6 +119,8 @@ struct plan {
 					 * is one */
 	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
 	struct plan_adaptive *adaptive;	/* which switches route adaptively, and how; NULL: none */
+	bool doubtful;			/* silent switches may hold rows with which freedom from
+					 * deadlock is not proved */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */
 	char engine_requested[32];	/* first of the configured chain */

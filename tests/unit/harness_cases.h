@@ -35,6 +35,24 @@ static const struct {
 	  "engine=3 levels=1 tenants=1 sweep=10; host-down +28562 any/0 33234 68794; traps-lost "
 	  "+118 any/0 85608 83967; host-moved +113946 any/0 91495 20609; withheld +446520 any/0 "
 	  "9526 19735; sm-restart +829451 any/0 79378 13200; link-down +6437 any/0 7004 68613" },
+	{ "LIDs are other hosts' when connections to them still are", "random 20 3 1 920; "
+	  "seed=568096 sms=2 lmc=0 engine=5 levels=0 tenants=0 sweep=10; reload-lmc +924 any/0 "
+	  "54445 82210" },
+	{ "a switch with unknown tables is lost when it is given others", "ft3 4; seed=700143 "
+	  "sms=2 lmc=0 engine=0 levels=0 tenants=0 sweep=10; traps-lost +955 any/0 11918 36562; "
+	  "delay +3 any/0 25344 92949; link-down +69363 any/0 75813 88031; sm-amnesia +2440153 "
+	  "any/0 53929 71409; link-down +294307 any/0 57521 85727; cable-moved +206 any/0 61295 "
+	  "18983" },
+	{ "hosts are told of a plan whose tables did not get in", "random 20 3 1 621; seed=84872 "
+	  "sms=2 lmc=0 engine=5 levels=0 tenants=0 sweep=10; hung +229 waiting/0 38935 3348; "
+	  "reload-engine +2184 any/0 56507 30522; host-moved +787982 any/0 80553 1863; settle +0 "
+	  "any/0 0 0" },
+	{ "a manager that leads again tells of the plan of its reign before", "random 20 3 1 751; "
+	  "seed=336917 sms=3 lmc=0 engine=5 levels=0 tenants=0 sweep=10; switch-off +7 config/0 "
+	  "43909 47396; sm-restart +9 any/0 92512 43015" },
+	{ "a switch is silent that took a table which nobody heard it take", "random 10 3 1 369; "
+	  "seed=456314 sms=1 lmc=0 engine=2 levels=0 tenants=0 sweep=10; drain +162 idle/0 53544 "
+	  "48683; delay +15 waiting/0 10422 12713; trap-storm +2715765 any/0 50553 20745" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

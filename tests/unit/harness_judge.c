@@ -464,11 +464,15 @@ static bool
 is_due(struct harness_run *r, bool rest)
 {
 	struct harness_judge *j = r->judge;
+	const struct harness_sm *h = harness_master(r);
 	uint64_t now = writes(r);
 
 	if (gives_up(r))
 		harness_judge_forget(r);
 	if (j->suspended || j->manager == HARNESS_SMS)
+		return false;
+	/* Nothing goes together with what a silent switch may hold: the status warns of it. */
+	if (h && h->sm->s->plan && h->sm->s->plan->doubtful)
 		return false;
 	if (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1))
 		return false;

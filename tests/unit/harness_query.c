@@ -142,7 +142,7 @@ is_joined(const struct harness_run *r, const struct plan *p, uint32_t from, uint
 	return joined;
 }
 
-/* Cables join both to who leads. */
+/* Cables join both to who leads, and it is known what tables are in. */
 static struct harness_sm *
 leader_of(struct harness_run *r, const struct harness_query *q)
 {
@@ -151,8 +151,8 @@ leader_of(struct harness_run *r, const struct harness_query *q)
 
 	for (unsigned i = 0; i < r->nsms; i++)
 		masters += r->sms[i].sm->s && r->sms[i].sm->s->role == ROLE_MASTER;
-	return masters == 1 && h->sm->s->plan && bed_healthy(h->sm, q->from) &&
-		bed_healthy(h->sm, q->to) ? h : NULL;
+	return masters == 1 && h->sm->s->plan && !h->sm->s->outdated &&
+		bed_healthy(h->sm, q->from) && bed_healthy(h->sm, q->to) ? h : NULL;
 }
 
 static uint32_t

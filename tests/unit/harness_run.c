@@ -144,9 +144,10 @@ look_at(struct harness_sm *h, bool mad)
 	if (s->role == ROLE_MASTER && r->leader != (unsigned)(h - r->sms))
 		harness_reign(r, (unsigned)(h - r->sms));
 	/* Hosts make connections with what it tells when its tables are in. */
-	if (s->plan && s->plan != h->seen && s->role == ROLE_MASTER && s->stage != SUBNET_PUSH &&
-	    s->stage != SUBNET_ROUTE) {
-		h->seen = s->plan;
+	if (s->plan && s->plan != h->seen && s->role == ROLE_MASTER && !s->outdated &&
+	    s->stage != SUBNET_PUSH && s->stage != SUBNET_ROUTE) {
+		plan_unref(h->seen);
+		h->seen = plan_ref(s->plan);
 		harness_judge_plan(r, s->plan, (unsigned)(h - r->sms));
 	}
 }
@@ -220,7 +221,6 @@ harness_start(struct harness_run *r, struct harness_sm *h)
 	bed_start(h->sm);
 	h->sm->s->env.changed = on_changed;
 	h->sm->s->env.arg = h;
-	h->seen = NULL;
 	if (r->policy)
 		subnet_set_policy(h->sm->s, r->policy);
 }
@@ -233,6 +233,8 @@ harness_stop(struct harness_run *r, struct harness_sm *h)
 	if (r->commanding >= 0 && h->sm->s->role == ROLE_MASTER)
 		r->commanding = -1;
 	bed_stop(h->sm);
+	plan_unref(h->seen);
+	h->seen = NULL;
 }
 
 /* ---- Configuration ---- */
@@ -388,6 +390,8 @@ end(struct harness_run *r)
 	r->place = HARNESS_ANYWHERE;
 	harness_queries_free(r);
 	harness_clients_free(r);
+	for (unsigned i = 0; i < r->nsms; i++)
+		plan_unref(r->sms[i].seen);
 	bed_free(r->b);
 	harness_judge_free(r);
 	config_free(r->policy);
