@@ -29,7 +29,7 @@
 #define PROCESSES 64
 #define FAILURES 256		/* of a process that are told again at the end; and so many crashes
 				 * end its work */
-#define OPEN_SHARE 50		/* one schedule in so many may find what is not mended yet; but
+#define OPEN_SHARE 400		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
 #define SECONDS 60		/* of processor time for one schedule */
 #define PATIENCE 210		/* seconds for all, without -n: on a busy machine they are fewer */
