@@ -6,8 +6,8 @@
  *
  * A row means the same as at the start of the daemon, and is read by the same functions: LIDs by
  * lids.c, service levels that were handed out by office.c, drained places by drain.c, partitions by
- * part_store.c. Who leads takes what others changed as well: one that led before may have something
- * left to tell.
+ * part_store.c, what clients left by the subnet administrator. Who leads takes what others changed
+ * as well: one that led before may have something left to tell.
  */
 #include "sm/core/beyond.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/core/subnet_i.h"
+#include "sm/sa/sa.h"
 
 struct beyond {
 	struct store *store;	/* borrowed */
@@ -68,9 +69,11 @@ beyond_store(struct loop *l, const struct config *c, struct error *e)
 
 /* ---- Rows ---- */
 
-static void
-take_row(struct subnet *s, enum store_table table, const char *key, const char *value)
+void
+beyond_take(struct subnet *s, enum store_table table, const char *key, const char *value)
 {
+	uint16_t mlid;
+
 	switch (table) {
 	case STORE_LIDS:
 		lids_take(s, key, value);
@@ -81,6 +84,12 @@ take_row(struct subnet *s, enum store_table table, const char *key, const char *
 		break;
 	case STORE_PARTITIONS:
 		part_store_take(s, key, value);
+		break;
+	case STORE_CLIENTS:
+	case STORE_GROUPS:
+		mlid = sa_take_row(s->sa, table, key, value);
+		if (mlid && s->role == ROLE_MASTER)
+			multicast_changed(s, mlid);
 		break;
 	default:
 		break;
@@ -94,7 +103,7 @@ on_changed(void *arg, enum store_table table, const char *key, const char *value
 
 	for (unsigned i = 0; i < b->len; i++)
 		if (store_is_of(table, key, b->subnets[i]->conf->name))
-			take_row(b->subnets[i], table, key, value);
+			beyond_take(b->subnets[i], table, key, value);
 }
 
 static void

@@ -178,7 +178,10 @@ struct subnet {
 	struct log_limit limit_device;
 };
 
-/* beyond.c: the role has changed; what `show ha` says of a store that managers share. */
+/* beyond.c: another manager changed a row of this subnet (value NULL: deleted); the role has
+ * changed; what `show ha` says of a store that managers share. */
+void
+beyond_take(struct subnet *s, enum store_table table, const char *key, const char *value);
 void
 beyond_role(struct subnet *s);
 void

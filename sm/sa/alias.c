@@ -296,3 +296,24 @@ sa_aliases_load(struct sa_aliases *a, const char *name, const char *value)
 		map_set(&a->by_alias, alias, map_get(&a->by_port, port));
 	return true;
 }
+
+void
+sa_aliases_forget(struct sa_aliases *a, const char *name)
+{
+	uint64_t port;
+	struct table *t;
+	struct entry *e;
+	unsigned index;
+
+	if (sscanf(name, "%16" SCNx64 " %3x", &port, &index) != 2)
+		return;
+	t = table_of(a, port);
+	if (!t || index >= t->len)
+		return;
+	e = &t->entries[index];
+	if (e->alias)
+		map_remove(&a->by_alias, e->alias);
+	e->alias = 0;
+	e->row = e->served = false;
+	a->env.guids_changed(a->env.arg, port);
+}

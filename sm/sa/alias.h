@@ -21,6 +21,9 @@ sa_aliases_free(struct sa_aliases *a);
 /* A row of the store, "GUID INDEX" and "ALIAS" in hexadecimal; false: it cannot be read. */
 bool
 sa_aliases_load(struct sa_aliases *a, const char *name, const char *value);
+/* The entry of a row that is gone, or comes anew. */
+void
+sa_aliases_forget(struct sa_aliases *a, const char *name);
 
 /* The GUID of the port that this is an alias of; 0: it is none. */
 uint64_t

@@ -81,6 +81,10 @@ sa_groups_free(struct sa_groups *g);	/* NULL is allowed */
  * out and told in the log. */
 void
 sa_groups_load(struct sa_groups *g);
+/* A row that another administrator changed (value NULL: deleted); the multicast LID whose tree is
+ * another one by that, 0: none. */
+uint16_t
+sa_groups_take(struct sa_groups *g, const char *key, const char *value);
 
 struct sa_group *
 sa_groups_find(const struct sa_groups *g, const struct sa_gid *mgid);	/* NULL: none */

@@ -99,32 +99,43 @@ group_delete_join(struct sa_groups *g, const struct sa_group *group, const struc
 /* ---- Reading back ---- */
 
 static bool
+read_group(const char *value, struct sa_member *r, uint64_t *maker)
+{
+	unsigned mlid, pkey, mtu, rate, life, sl, tclass, hop, scope;
+
+	*maker = 0;
+	if (sscanf(value, "%x %" SCNx32 " %x %x %x %x %x %x %" SCNx32 " %x %x %" SCNx64, &mlid,
+		   &r->qkey, &pkey, &mtu, &rate, &life, &sl, &tclass, &r->flow_label, &hop, &scope,
+		   maker) < 11 ||
+	    mlid < SA_MLID_FIRST || mlid > SA_MLID_LAST)
+		return false;
+	r->mlid = (uint16_t)mlid;
+	r->pkey = (uint16_t)pkey;
+	r->mtu = (uint8_t)mtu;
+	r->rate = (uint8_t)rate;
+	r->life = (uint8_t)life;
+	r->sl = (uint8_t)sl;
+	r->tclass = (uint8_t)tclass;
+	r->hop_limit = (uint8_t)hop;
+	r->scope = (uint8_t)scope;
+	return true;
+}
+
+static bool
 load_group(struct sa_groups *g, const struct sa_gid *mgid, const char *value)
 {
 	struct sa_member r = { .mgid = *mgid };
-	unsigned mlid, pkey, mtu, rate, life, sl, tclass, hop, scope;
 	struct sa_group *known;
-	uint64_t maker = 0;
+	uint64_t maker;
 
-	if (sscanf(value, "%x %" SCNx32 " %x %x %x %x %x %x %" SCNx32 " %x %x %" SCNx64, &mlid,
-		   &r.qkey, &pkey, &mtu, &rate, &life, &sl, &tclass, &r.flow_label, &hop, &scope,
-		   &maker) < 11 ||
-	    mlid < SA_MLID_FIRST || mlid > SA_MLID_LAST)
+	if (!read_group(value, &r, &maker))
 		return false;
 	known = sa_groups_find(g, mgid);
 	if (known && known->permanent)
-		group_move(g, known, (uint16_t)mlid);
+		group_move(g, known, r.mlid);
 	if (known)
 		return known->permanent;
-	r.pkey = (uint16_t)pkey;
-	r.mtu = (uint8_t)mtu;
-	r.rate = (uint8_t)rate;
-	r.life = (uint8_t)life;
-	r.sl = (uint8_t)sl;
-	r.tclass = (uint8_t)tclass;
-	r.hop_limit = (uint8_t)hop;
-	r.scope = (uint8_t)scope;
-	group_insert(g, &r, mlid - SA_MLID_FIRST, maker);
+	group_insert(g, &r, r.mlid - SA_MLID_FIRST, maker);
 	return true;
 }
 
@@ -144,19 +155,28 @@ load_join(struct sa_groups *g, const struct sa_gid *mgid, uint64_t guid, const c
 	return true;
 }
 
+/* 2: the key of a group, 3: of a member, 0: of another subnet; else it is none. */
+static int
+read_key(const struct sa_groups *g, const char *key, struct sa_gid *mgid, uint64_t *guid)
+{
+	size_t len = strlen(g->name);
+
+	if (strncmp(key, g->name, len) || key[len] != ' ')
+		return 0;
+	return sscanf(key + len + 1, "%16" SCNx64 "%16" SCNx64 " %16" SCNx64, &mgid->prefix,
+		      &mgid->guid, guid);
+}
+
 static void
 load_row(void *arg, const char *key, const char *value)
 {
 	struct sa_groups *g = arg;
-	size_t len = strlen(g->name);
 	struct sa_gid mgid;
 	uint64_t guid;
-	int n;
+	int n = read_key(g, key, &mgid, &guid);
 
-	if (strncmp(key, g->name, len) || key[len] != ' ')
+	if (!n)
 		return;
-	n = sscanf(key + len + 1, "%16" SCNx64 "%16" SCNx64 " %16" SCNx64, &mgid.prefix,
-		   &mgid.guid, &guid);
 	if (n == 2 ? load_group(g, &mgid, value) : n == 3 && load_join(g, &mgid, guid, value))
 		return;
 	log_warning("the multicast group or member \"%.100s\" cannot be read and is forgotten",
@@ -170,4 +190,57 @@ sa_groups_load(struct sa_groups *g)
 
 	if (store_scan(g->store, STORE_GROUPS, load_row, g, &e))
 		log_warning("multicast groups cannot be read: %s", e.text);
+}
+
+/* ---- Rows that another administrator changes ---- */
+
+static void
+change_group(struct sa_groups *g, struct sa_group *group, const char *value)
+{
+	struct sa_member r = { .mgid = group->r.mgid };
+	uint64_t maker;
+
+	if (!read_group(value, &r, &maker))
+		return;
+	if (group->r.mlid != r.mlid)
+		group_move(g, group, r.mlid);
+	group->r = r;
+	group->maker = maker;
+}
+
+static uint16_t
+take_group(struct sa_groups *g, const char *key, const struct sa_gid *mgid, const char *value)
+{
+	struct sa_group *group = sa_groups_find(g, mgid);
+	uint16_t mlid = group ? group->r.mlid : 0;
+
+	if (group && !group->permanent && value)
+		change_group(g, group, value);
+	else if (group && !group->permanent)
+		sa_groups_remove(g, group);
+	else if (value)
+		load_row(g, key, value);
+	return mlid;
+}
+
+uint16_t
+sa_groups_take(struct sa_groups *g, const char *key, const char *value)
+{
+	struct sa_gid mgid;
+	struct sa_group *group;
+	uint64_t guid;
+	int n = read_key(g, key, &mgid, &guid);
+	uint32_t at;
+
+	if (n == 2)
+		return take_group(g, key, &mgid, value);
+	group = n == 3 ? sa_groups_find(g, &mgid) : NULL;
+	if (!group)
+		return 0;
+	at = map_get(&group->by_guid, guid);
+	if (at != MAP_NONE)
+		group_take_out(g, group, at);
+	if (value)
+		load_row(g, key, value);
+	return group->r.mlid;
 }

@@ -421,6 +421,23 @@ sa_informs_load(struct sa_informs *s, const char *value)
 }
 
 void
+sa_informs_forget(struct sa_informs *s, const struct sa_inform *r)
+{
+	struct subscriber *u = inform_find(s, r->subscriber.guid);
+
+	if (!u)
+		return;
+	list_each(it, &u->informs) {
+		struct inform *i = list_entry(it, struct inform, link);
+
+		if (i->r.number == r->number)
+			forget(s, u, i);
+	}
+	if (!u->len)
+		free_subscriber(s, u);
+}
+
+void
 sa_informs_free(struct sa_informs *s)
 {
 	list_each(it, &s->all) {

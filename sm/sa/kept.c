@@ -168,6 +168,53 @@ load_row(void *arg, const char *key, const char *value)
 	store_delete(k->env.store, STORE_CLIENTS, key);
 }
 
+/* ---- Rows that another administrator changes ---- */
+
+/* What names a record is the beginning of it: "HEX" of a key, as the record that it begins. */
+static bool
+named(const struct sa_type *t, void *record, const char *hex)
+{
+	char value[SA_HEX_SIZE + 1];
+	size_t len = strlen(hex);
+	const char *rest;
+
+	if (len > 2 * t->size)
+		return false;
+	memset(value, '0', 2 * t->size);
+	memcpy(value, hex, len);
+	memcpy(value + 2 * t->size, " ", 2);
+	return sa_kept_record(t, record, value, &rest);
+}
+
+static void
+forget_record(struct sa_kept *k, const char *kind)
+{
+	union {
+		struct sa_service service;
+		struct sa_inform inform;
+	} r;
+
+	if (!strncmp(kind, "service ", 8) && named(&sa_service_type, &r, kind + 8))
+		sa_services_forget(k->services, &r.service);
+	else if (!strncmp(kind, "inform ", 7) && named(&sa_inform_type, &r, kind + 7))
+		sa_informs_forget(k->informs, &r.inform);
+	else if (!strncmp(kind, "guid ", 5))
+		sa_aliases_forget(k->aliases, kind + 5);
+}
+
+void
+sa_kept_take(struct sa_kept *k, const char *key, const char *value)
+{
+	const char *name = k->env.conf(k->env.arg)->name;
+	size_t len = strlen(name);
+
+	if (strncmp(key, name, len) || key[len] != ' ')
+		return;
+	forget_record(k, key + len + 1);
+	if (value)
+		load_row(k, key, value);
+}
+
 /* ---- Life ---- */
 
 void

@@ -47,6 +47,11 @@ sa_keep(const struct sa_env *env, const char *kind, const struct sa_type *t, con
 bool
 sa_kept_record(const struct sa_type *t, void *record, const char *value, const char **rest);
 
+/* A row of STORE_CLIENTS that another administrator changed (value NULL: deleted); see
+ * sa_take_row(). */
+void
+sa_kept_take(struct sa_kept *k, const char *key, const char *value);
+
 /* ---- service.c: ServiceRecords ---- */
 
 struct sa_services *
@@ -56,6 +61,9 @@ sa_services_free(struct sa_services *s);
 /* A row of the store; false: it cannot be read. */
 bool
 sa_services_load(struct sa_services *s, const char *value);
+/* The one that is named as this is, if there is one. */
+void
+sa_services_forget(struct sa_services *s, const struct sa_service *r);
 
 /* As sa_groups_copy() and sa_groups_copied(). */
 bool
@@ -77,6 +85,9 @@ sa_informs_free(struct sa_informs *s);
 /* As sa_services_load(). */
 bool
 sa_informs_load(struct sa_informs *s, const char *value);
+/* As sa_services_forget(). */
+void
+sa_informs_forget(struct sa_informs *s, const struct sa_inform *r);
 /* As sa_groups_copy() and sa_groups_copied(). */
 bool
 sa_informs_copy(struct sa_informs *s, const struct sa_inform *r, uint32_t copy);

@@ -528,6 +528,15 @@ sa_new(const struct sa_env *env)
 	return sa;
 }
 
+uint16_t
+sa_take_row(struct sa *sa, enum store_table table, const char *key, const char *value)
+{
+	if (table == STORE_GROUPS)
+		return sa_groups_take(sa->groups, key, value);
+	sa_kept_take(&sa->kept, key, value);
+	return 0;
+}
+
 struct sa_stood
 sa_set_groups(struct sa *sa, const struct sa_member *list, uint32_t len)
 {

@@ -212,4 +212,11 @@ sa_counters(const struct sa *sa);
 const struct sa_report_counters *
 sa_report_counters(const struct sa *sa);
 
+/* A row of STORE_CLIENTS or STORE_GROUPS that another manager changed (value NULL: deleted), which
+ * the store has: from then on it is as if it had been there at the start. The multicast LID whose
+ * members are others by that; 0: none. */
+enum store_table;
+uint16_t
+sa_take_row(struct sa *sa, enum store_table table, const char *key, const char *value);
+
 #endif

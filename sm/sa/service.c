@@ -397,6 +397,15 @@ sa_services_new(const struct sa_env *env)
 	return s;
 }
 
+void
+sa_services_forget(struct sa_services *s, const struct sa_service *r)
+{
+	struct service *v = find(s, r);
+
+	if (v)
+		discard(s, v);
+}
+
 bool
 sa_services_load(struct sa_services *s, const char *value)
 {

@@ -135,8 +135,10 @@ take_row(struct etcd_store *e, const char *key, const char *value)
 		store_put(e->file, table, rest, value);
 	else
 		store_delete(e->file, table, rest);
+	e->store.deaf = true;
 	if (e->follower.changed)
 		e->follower.changed(e->follower.arg, table, rest, value);
+	e->store.deaf = false;
 }
 
 /* ---- Away and back ---- */

@@ -66,7 +66,8 @@ store_batch_put(struct store_batch *b, enum store_table table, const char *key, 
 void
 store_put(struct store *s, enum store_table table, const char *key, const char *value)
 {
-	store_batch_put(pending(s), table, key, value);
+	if (!s->deaf)
+		store_batch_put(pending(s), table, key, value);
 }
 
 void
@@ -74,7 +75,8 @@ store_delete(struct store *s, enum store_table table, const char *key)
 {
 	struct store_batch *b = pending(s);
 
-	add_op(b, STORE_DELETE, table)->key = region_strdup(b->region, key);
+	if (!s->deaf)
+		add_op(b, STORE_DELETE, table)->key = region_strdup(b->region, key);
 }
 
 void

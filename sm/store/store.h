@@ -63,7 +63,8 @@ store_open_etcd(struct loop *l, const char *path, const struct store_etcd *o, st
 
 /* What happens to a store that several share; called on the loop. */
 struct store_follower {
-	/* Another manager changed a row, or (value NULL) deleted it. */
+	/* Another manager changed a row, or (value NULL) deleted it. The store has it: what is put
+	 * or deleted from within is dropped. */
 	void (*changed)(void *arg, enum store_table table, const char *key, const char *value);
 	/* One sentence for the log: etcd is away, back, or not what it was. */
 	void (*tell)(void *arg, bool warning, const char *text);

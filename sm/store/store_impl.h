@@ -55,6 +55,7 @@ struct store {
 	const struct store_ops *ops;	/* the backend */
 	struct loop *loop;		/* borrowed */
 	struct store_batch *pending;	/* changes since the last commit; NULL: none */
+	bool deaf;			/* the follower is told of a row: it puts nothing */
 };
 
 /* "meta", "lids", "events", "clients", "groups": the tables' names in files. */

@@ -2,7 +2,11 @@
 """State beyond one host: weftds that share a real etcd of three members, which are killed, stopped
 and emptied. Nothing of the fabric waits for it, and what it does not have is said."""
 import contextlib
+import os
+import random
 import signal
+import sys
+import time
 
 from bed_diags import served
 from cases_ha import leads, started_standby
@@ -63,4 +67,166 @@ def test_etcd_away():
         events = [e["text"] for e in m.json("show", "events", "--type", "state")["events"]]
         need(len([e for e in events if "is away" in e]) == 1, "events: %s" % events)
         need(len([e for e in events if "is back" in e]) == 1, "events: %s" % events)
+        m.stop()
+
+
+# ---- Two managers, and clients that register while one dies ----
+
+CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sa_client.py")
+KILLS = int(os.environ.get("KILLS", 6))         # of the master; `make soak` has more of them
+
+
+class Pair:
+    """Two weftds with one etcd, of which one leads, and hosts that register without a pause."""
+
+    def __init__(self, lab, etcd, seats=("H0_0_0", "H2_0_0"),
+                 clients=("H0_1_1", "H1_0_1", "H2_1_0", "H3_1_1")):
+        self.lab, self.rounds = lab, 0
+        self.m = [Weftd(lab, seat=seat, tag=str(i), top=top(etcd)) for i, seat in enumerate(seats)]
+        self.clients, self.running = clients, []
+        self.leads = 0
+
+    @property
+    def master(self):
+        return self.m[self.leads]
+
+    @property
+    def standby(self):
+        return self.m[1 - self.leads]
+
+    def start(self):
+        self.master.start()
+        self.master.wait_up()
+        started_standby(self.standby)
+        for m in self.m:
+            state(m, "has all")
+        for i, host in enumerate(self.clients):
+            self.running.append(self.lab.start("client", [
+                sys.executable, CLIENT, "register", str(0x10000 * (i + 1))], host))
+        for p in self.running:
+            p.wait_text("service", 30)
+        return self
+
+    def confirmed(self):
+        """What clients were told is registered."""
+        return {line for p in self.running for line in p.text().splitlines()
+                if line.startswith(("service ", "group "))}
+
+    def die(self):
+        """The master is killed, and the other leads. What was confirmed just before."""
+        sure = self.confirmed()
+        self.master.process.stop(signal.SIGKILL)
+        self.leads = 1 - self.leads
+        wait_for("the other to lead", lambda: leads(self.master), 30)
+        return sure
+
+    def revive(self):
+        started_standby(self.standby)
+        state(self.standby, "has all")
+
+    def has(self):
+        """What a manager knows as registered."""
+        found = set()
+        for x in self.master.json("show", "services")["services"]:
+            found.add("service %d" % int(str(x["id"]), 0))
+        for x in self.master.json("show", "multicast")["groups"]:
+            if x["mgid"][24:28] == "0001" and x["members"]:
+                found.add("group %d" % (int(x["mgid"][28:], 16) << 4))
+        return found
+
+    def lost(self, sure):
+        return sure - self.has()
+
+    def keeps(self, sure, when):
+        need(not self.lost(sure), "%s: %d of %d that were confirmed are lost: %s" % (
+            when, len(self.lost(sure)), len(sure), sorted(self.lost(sure))[:5]))
+
+    def goes_on(self):
+        """Clients register with whoever leads now."""
+        before = [len(p.text()) for p in self.running]
+        for p, size in zip(self.running, before):
+            wait_for("a client to register more", lambda p=p, size=size: len(p.text()) > size, 30)
+
+
+def test_etcd_killed():
+    """The master is killed -9 while hosts register, time and again: the other has all that was
+    confirmed to them, though they are not asked before that is looked at."""
+    rnd = random.Random(3)
+    with served("ft3-4") as lab, Etcd(lab.dir) as etcd:
+        pair = Pair(lab, etcd).start()
+        for i in range(KILLS):
+            time.sleep(rnd.random() * 0.5)      # at any moment of what is under way
+            need(shared(pair.master)["state"] == "has all", "not safe: %s" % shared(pair.master))
+            sure = pair.die()
+            pair.keeps(sure, "kill %d" % i)
+            pair.goes_on()
+            pair.revive()
+        print("%d registrations confirmed, %d masters killed" % (len(pair.confirmed()), KILLS))
+        for m in pair.m:
+            m.stop()
+
+
+def test_etcd_members():
+    """While hosts register, members of etcd are killed, stopped and slow, and then all are emptied.
+    Whenever it is said to have all, the master is killed: nothing is lost that was confirmed until
+    then. Sweeps and answers go on in between."""
+    with served("ft3-4") as lab, Etcd(lab.dir) as etcd:
+        pair = Pair(lab, etcd).start()
+
+        def survived(what):
+            state(pair.master, "has all")
+            state(pair.standby, "has all")
+            sure = pair.confirmed()
+            need(shared(pair.master)["state"] == "has all", "not safe: %s" % shared(pair.master))
+            pair.die()
+            pair.keeps(sure, what)
+            pair.goes_on()
+            pair.revive()
+
+        etcd.kill(0)
+        pair.goes_on()
+        survived("one member dead")
+        etcd.kill(1)
+        state(pair.master, "away")
+        pair.goes_on()
+        need(not pair.master.json("show", "ha")["subnets"][0]["safe"], "safe without a quorum")
+        etcd.start(0)
+        etcd.start(1)
+        survived("two members dead, and back")
+        etcd.signal(signal.SIGSTOP, 0, 1, 2)
+        state(pair.master, "away")
+        pair.goes_on()
+        etcd.signal(signal.SIGCONT, 0, 1, 2)
+        survived("all stopped, and on again")
+        for _ in range(10):                     # as on a disk that now and then does not answer
+            for i in range(3):
+                etcd.signal(signal.SIGSTOP, i)
+                time.sleep(0.05)
+                etcd.signal(signal.SIGCONT, i)
+        pair.goes_on()
+        survived("slow")
+        etcd.empty()
+        wait_for("an empty etcd", etcd.is_up, 60)
+        survived("emptied")
+        need(len(etcd.keys("/weft/lab/lids/")) == len(lab.net.kind), "LIDs are missing in etcd")
+        for m in pair.m:
+            m.stop()
+
+
+def test_etcd_started():
+    """A manager starts while etcd is not there at all: it leads without waiting; when etcd comes it
+    gets all."""
+    with served("ft3-4") as lab:
+        etcd = Etcd(lab.dir)
+        m = Weftd(lab, top=top(etcd))
+        m.start()
+        m.wait_up()
+        state(m, "away")
+        try:
+            for i in range(3):
+                etcd.start(i)
+            state(m, "has all")
+            need(len(etcd.keys("/weft/lab/lids/")) == len(lab.net.kind), "LIDs are missing")
+        finally:
+            etcd.stop()
         m.stop()

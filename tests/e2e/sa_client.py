@@ -9,14 +9,18 @@ usage: sa_client.py furnish      leave two groups, three services and a subscrip
        sa_client.py ipoib-down   and when it goes down
        sa_client.py ipoib-path GID    and before it sends to a neighbour: "DLID SL MTU RATE"
        sa_client.py ipoib-send MGID   and before it sends to a group whose members are elsewhere
+       sa_client.py register FIRST    services, and a group each 16th time, one after the other, as
+                                 they are confirmed: "service N", "group N"
        sa_client.py acm GID      what ibacm asks: its two groups, and the path to another
 The numbers of components are those of the specification's tables of records (IBA 15.2.5).
 It says "ready" when it is where it stays.
 """
+import functools
 import ipaddress
 import itertools
 import struct
 import sys
+import time
 
 from umad_client import CLASS_SA, GET, SET, Agent, header, ready, stay, sysfs
 
@@ -60,6 +64,13 @@ class Asker:
             mad = self.agent.receive(10000)
             if struct.unpack(">I", mad[12:16])[0] == tid:
                 return struct.unpack(">H", mad[4:6])[0], mad[56:]
+
+    def status_of(self, tid):
+        """None: the request came back without an answer."""
+        while True:
+            mad = self.agent.receive(20000)
+            if struct.unpack(">I", mad[12:16])[0] == tid:
+                return struct.unpack(">H", mad[4:6])[0] if mad[3] & 0x80 else None
 
     def must(self, *args, **kw):
         status, record = self.ask(*args, **kw)
@@ -208,6 +219,28 @@ def acm(dgid):
     print("%d %d %d %d" % path(a, mask(2, 3, 10, 11, 12, 13), dgid, reversible=1))
 
 
+def register(first):
+    """Who does not answer is asked again, wherever the manager is by then."""
+    a = Asker()
+    a.agent.send = functools.partial(a.agent.send, timeout=300, retries=0)
+    with_all = mask(0, 1, 2, 4, 5, 6) | mask(*range(7, 37))
+    for n in itertools.count(int(first)):
+        asks = [("service", SERVICE, with_all, service(n, "s%d" % n))]
+        if n % 16 == 0:
+            asks.append(("group", MEMBER, CREATE, member(
+                "ff12:401b:ffff::1:%x" % (n >> 4), qkey=0x0b1b, pkey=0xffff)))
+        for what, attribute, components, record in asks:
+            while True:
+                tid = a.send(SET, attribute, components, record)
+                status = a.status_of(tid)
+                if status == 0:
+                    break
+                time.sleep(0.02)
+            print(what, n, flush=True)
+        time.sleep(0.08)        # a port may leave 1,024 services
+
+
 if __name__ == "__main__":
     {"furnish": furnish, "member": join, "ipoib-up": ipoib_up, "ipoib-down": ipoib_down,
-     "ipoib-path": ipoib_path, "ipoib-send": ipoib_send, "acm": acm}[sys.argv[1]](*sys.argv[2:])
+     "ipoib-path": ipoib_path, "ipoib-send": ipoib_send, "acm": acm,
+     "register": register}[sys.argv[1]](*sys.argv[2:])

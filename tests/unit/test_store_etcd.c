@@ -34,11 +34,14 @@ struct bed {
 	unsigned done;		/* commits called back */
 };
 
+/* What is put from within is not to come back as a change of ours. */
 static void
 on_changed(void *arg, enum store_table table, const char *key, const char *value)
 {
 	struct bed *b = arg;
 
+	store_put(b->store, table, key, "echo");
+	store_delete(b->store, table, "s another");
 	buf_printf(&b->changed, value ? "%u %s=%s;" : "%u %s;", table, key, value);
 }
 
