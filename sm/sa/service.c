@@ -380,7 +380,7 @@ sa_services_row(const struct sa_services *s, uint64_t from, struct service_row *
 		.port_guid = v->owner, .pkey = v->r.pkey,
 		.lease = v->ends == NEVER ? UINT32_MAX : lease_left(s, v),
 	};
-	snprintf(row->name, sizeof(row->name), "%s", v->r.name);
+	snprintf(row->name, sizeof(row->name), "%.*s", (int)sizeof(v->r.name), v->r.name);
 	return true;
 }
 
