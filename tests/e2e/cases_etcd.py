@@ -10,7 +10,7 @@ import time
 
 from bed_diags import served
 from cases_ha import leads, started_standby
-from etcd import Etcd
+from etcd import Etcd, Tls
 from lab import need, wait_for
 from manager import Weftd
 
@@ -70,10 +70,49 @@ def test_etcd_away():
         m.stop()
 
 
+def test_etcd_secured():
+    """TLS with certificates on both sides, a user and a password; the token that he has is taken
+    away meanwhile. Who has another authority, or another password, has no etcd."""
+    with served("ft3-4") as lab:
+        tls = Tls(lab.dir)
+        with Etcd(lab.dir, members=1, tls=tls) as etcd:
+            for argv in (("user", "add", "root:r"), ("user", "grant-role", "root", "root"),
+                         ("role", "add", "weft"), ("user", "add", "weft:se cret"),
+                         ("role", "grant-permission", "weft", "--prefix=true", "readwrite",
+                          "/weft/lab/"), ("user", "grant-role", "weft", "weft"),
+                         ("auth", "enable")):
+                r = etcd.ctl(*argv)
+                need(r.returncode == 0, "etcdctl %s: %s" % (argv, r.stderr))
+            password = os.path.join(lab.dir, "password")
+
+            def manager(tag, word="se cret", ca="ca.pem"):
+                with open(password, "w", encoding="ascii") as f:
+                    f.write(word + "\n")
+                m = Weftd(lab, tag=tag, top=top(etcd).replace(
+                    "}", ", ca: %s, cert: %s, key: %s, user: weft, password_file: %s}" % (
+                        tls.file(ca), tls.file("client.pem"), tls.file("client.key"), password)))
+                m.start()
+                m.wait_up()
+                return m
+
+            m = manager("1")
+            state(m, "has all")
+            # Whoever changes users makes all tokens void.
+            r = etcd.ctl("--user", "root:r", "user", "add", "another:x")
+            need(r.returncode == 0, "etcdctl: %s" % r.stderr)
+            m.weft("partition", "add", "a")
+            state(m, "has all")
+            m.stop()
+            for tag, kw in (("2", {"word": "wrong"}), ("3", {"ca": "other.pem"})):
+                m = manager(tag, **kw)
+                state(m, "away")
+                m.stop()
+
+
 # ---- Two managers, and clients that register while one dies ----
 
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sa_client.py")
-KILLS = int(os.environ.get("KILLS", 6))         # of the master; `make soak` has more of them
+KILLS = int(os.environ.get("KILLS", 6))         # of the master
 
 
 class Pair:

@@ -30,11 +30,41 @@ def ports(number):
     return found
 
 
+class Tls:
+    """Certificates of a cluster on the loopback and of its clients, and of a stranger."""
+
+    def __init__(self, folder):
+        self.folder = os.path.join(folder, "tls")
+        os.makedirs(self.folder)
+        for ca, names in (("ca", ("server", "client")), ("other", ())):
+            self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+                         "/CN=" + ca, "-keyout", ca + ".key", "-out", ca + ".pem")
+            for name in names:
+                self.issue(ca, name)
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def openssl(self, *argv):
+        r = subprocess.run(["openssl"] + list(argv), cwd=self.folder, capture_output=True,
+                           text=True, timeout=60, check=False)
+        need(r.returncode == 0, "openssl: %s" % r.stderr[-300:])
+
+    def issue(self, ca, name):
+        with open(self.file("san"), "w", encoding="ascii") as f:
+            f.write("subjectAltName=IP:127.0.0.1\n")
+        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/O=weft", "-keyout",
+                     name + ".key", "-out", name + ".csr")
+        self.openssl("x509", "-req", "-in", name + ".csr", "-CA", ca + ".pem", "-CAkey",
+                     ca + ".key", "-CAcreateserial", "-days", "2", "-extfile", "san", "-out",
+                     name + ".pem")
+
+
 class Etcd:
     """Data in a folder of its own; the environment of the service has no part in it."""
 
-    def __init__(self, folder, tag="", members=MEMBERS):
-        self.path, self.folder, self.tag = find(), folder, tag
+    def __init__(self, folder, tag="", members=MEMBERS, tls=None):
+        self.path, self.folder, self.tag, self.tls = find(), folder, tag, tls
         found = ports(2 * members)
         self.clients, self.peers = found[:members], found[members:]
         self.processes = [None] * members
@@ -42,7 +72,7 @@ class Etcd:
 
     @property
     def urls(self):
-        return ["http://127.0.0.1:%d" % p for p in self.clients]
+        return ["http%s://127.0.0.1:%d" % ("s" if self.tls else "", p) for p in self.clients]
 
     def data(self, i):
         return os.path.join(self.folder, "etcd%s-%d" % (self.tag, i))
@@ -56,13 +86,19 @@ class Etcd:
                                               zip(self.name, self.peers)),
                 "--initial-cluster-token", "weft" + self.tag, "--heartbeat-interval", "50",
                 "--election-timeout", "500", "--log-level", "error"]
+        if self.tls:
+            argv += ["--cert-file", self.tls.file("server.pem"), "--key-file",
+                     self.tls.file("server.key"), "--client-cert-auth",
+                     "--trusted-ca-file", self.tls.file("ca.pem")]
         env = {k: v for k, v in os.environ.items() if not k.startswith("ETCD_")}
         with open(self.data(i) + ".log", "ab") as log:
             self.processes[i] = subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL,
                                                  stdout=log, stderr=log)
 
     def ctl(self, *argv):
-        return subprocess.run(["etcdctl", "--endpoints", ",".join(self.urls)] + list(argv),
+        tls = ["--cacert", self.tls.file("ca.pem"), "--cert", self.tls.file("client.pem"),
+               "--key", self.tls.file("client.key")] if self.tls else []
+        return subprocess.run(["etcdctl", "--endpoints", ",".join(self.urls)] + tls + list(argv),
                               env=dict(os.environ, ETCDCTL_API="3"), capture_output=True,
                               text=True, timeout=30, check=False)
 
