@@ -7,4 +7,5 @@ $(BUILD)/libfake_etcd.a: $(BUILD)/obj/tests/unit/fake_etcd.o
 	$(q)rm -f $@ && ar rcs $@ $^
 test_store_etcd_libs := fake_etcd store base
 test_store_etcd_extra := -lcmocka
+test_store_etcd_limit := 300
 tsan_tests += test_store_etcd
