@@ -53,6 +53,7 @@ sim_src := \
 	sim/traffic/share.c \
 	sim/traffic/traffic.c \
 	sim/traffic/traffic_load.c \
+	sim/traffic/traffic_split.c \
 	sim/traffic/traffic_way.c
 sim_public := sim/direct.h sim/control/sim.h sim/generate/generate.h sim/model/ar.h \
 	sim/model/model.h sim/serve/server.h

@@ -322,6 +322,14 @@ ar_ports(const struct model *m, uint32_t node, unsigned in, uint16_t lid, unsign
 	return ports[0] != 0;
 }
 
+bool
+ar_is_hashed(const struct model *m, uint32_t node, unsigned in, uint16_t lid, unsigned sl)
+{
+	const struct sim_node *n = &m->nodes[node];
+
+	return is_on(n) && entry_of(n->ar, plft_of(n->ar, in, sl), lid).state == AR_HASH;
+}
+
 /* ---- Looking in ---- */
 
 static struct ar_switch *

@@ -86,6 +86,9 @@ ar_forward(const struct model *m, uint32_t node, unsigned in, const struct ar_pa
 unsigned
 ar_ports(const struct model *m, uint32_t node, unsigned in, uint16_t lid, unsigned sl,
 	 uint8_t ports[]);
+/* Flows of such data go by a hash, and not by what the ports can take. */
+bool
+ar_is_hashed(const struct model *m, uint32_t node, unsigned in, uint16_t lid, unsigned sl);
 
 /* ---- Looking in ---- */
 

@@ -172,21 +172,21 @@ spell_all_out(struct traffic *t)
 }
 
 static uint32_t
-find_way(struct traffic *t, struct ways *w, uint32_t flow)
+find_way(struct traffic *t, struct trails *w, uint32_t flow)
 {
 	const struct flow_info *i = &t->info[flow];
 	const struct sim_port *p = &t->m->nodes[i->src.node].ports[i->src.port];
 	unsigned sl = t->patterns[i->pattern].spec.sl;
 	uint16_t dlid = t->m->nodes[i->dst.node].ports[i->dst.port].info.lid;
 
-	if (!dlid || !ways_open(t->m, i->src.node, i->src.port, i->src.port, sl))
+	if (!dlid || !trails_open(t->m, i->src.node, i->src.port, i->src.port, sl))
 		return WAY_BROKEN;
-	return ways_find(w, p->peer, p->peer_port, dlid, sl);
+	return trails_find(w, p->peer, p->peer_port, dlid, sl);
 }
 
 /* Those without a path go to the end. */
 static void
-find_ways(struct traffic *t, struct ways *w)
+find_ways(struct traffic *t, struct trails *w)
 {
 	for (uint32_t i = 0; i < t->nflows;) {
 		uint32_t way = find_way(t, w, i), last = t->nflows - 1;
@@ -231,11 +231,14 @@ solve(struct traffic *t)
 {
 	double *capacity = loads_start(t);
 	struct share s = { .capacity = capacity, .nlinks = t->nlinks };
-	struct ways w;
+	struct trails w;
 
-	ways_init(&w, t->m, t->base, t->nlinks);
+	trails_init(&w, t->m, t->base, t->nlinks);
 	spell_all_out(t);
 	find_ways(t, &w);
+	if (w.adapts && !t->even)
+		splits_adapt(&w, capacity, t->flows, t->nflows);
+	trails_spell(&w);
 	s.steps = w.steps;
 	s.ways = w.shares;
 	s.nways = w.nways;
@@ -246,7 +249,7 @@ solve(struct traffic *t)
 	sum_patterns(t);
 	t->patience = PATIENCE + (monotime)(w.nsteps + t->nflows + t->nbroken) * PATIENCE_STEP;
 	mem_free(capacity);
-	ways_free(&w);
+	trails_free(&w);
 }
 
 /* ---- Time ---- */
@@ -474,6 +477,14 @@ traffic_stop(struct traffic *t, int id, struct error *e)
 	return 0;
 }
 
+void
+traffic_split_evenly(struct traffic *t, bool even)
+{
+	patterns_changed(t);
+	t->even = even;
+	follow(t);
+}
+
 static double
 busyness(const struct load *l)
 {
@@ -493,6 +504,8 @@ traffic_report(struct traffic *t, struct traffic_report *r)
 	for (uint32_t i = 0; i < n; i++) {
 		double share = t->flows[i].rate / t->flows[i].demand;
 
+		if (i < t->nflows && (!i || t->flows[i].rate < r->min_rate))
+			r->min_rate = t->flows[i].rate;
 		r->offered += t->flows[i].demand;
 		r->delivered += t->flows[i].rate;
 		r->min_share = share < r->min_share ? share : r->min_share;

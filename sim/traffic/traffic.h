@@ -13,7 +13,8 @@
  * the port counters that follow from both.
  *
  * A flow goes from one end port to one LID at a rate, over the path that the switches' tables give
- * it now; where a switch forwards adaptively it is split over the ports of the group. Flows share
+ * it now. Where a switch forwards adaptively flows split over the ports of the group: by what these
+ * and all that is behind them can take (traffic_split.c), evenly where a hash chooses. Flows share
  * links max-min fairly: no flow can get more without another, that has no more, getting less. The
  * shares are computed anew when somebody looks at them, and soon after tables, links or flows have
  * changed; counters grow by them with time. One struct traffic belongs to one model, and is freed
@@ -50,6 +51,9 @@ struct traffic_report {
 	double offered, delivered;	/* bytes a second, all flows */
 	double min_share, mean_share;	/* delivered / offered of a flow, worst and mean; 1 if
 					 * there are none, broken ones count 0 */
+	double min_rate;	/* bytes a second of the slowest flow with a path: n bytes a flow
+				 * take n / min_rate, for where the slowest is held back nobody
+				 * has more, and so nobody who is done leaves it anything */
 	double max_load;	/* offered load of the busiest link / what it carries */
 };
 
@@ -63,6 +67,9 @@ traffic_start(struct traffic *t, const struct traffic_spec *spec, struct error *
 /* 0: all of it. ERR_NOT_FOUND if there is none of this id. */
 int
 traffic_stop(struct traffic *t, int id, struct error *e);
+/* Flows split evenly over the ports of any group, as if a hash chose; not so at first. */
+void
+traffic_split_evenly(struct traffic *t, bool even);
 void
 traffic_report(struct traffic *t, struct traffic_report *r);
 /* One line a pattern that runs. */

@@ -16,44 +16,75 @@
 /* ---- traffic_way.c: where flows go ---- */
 
 #define WAY_BROKEN UINT32_MAX
+#define JUNCTION_HERE (UINT32_MAX - 1)	/* data have arrived */
+
+/* One of the ports by which data go on. */
+struct branch {
+	uint32_t link;		/* out of the switch */
+	uint32_t next;		/* junction behind it, or JUNCTION_HERE */
+	float share;		/* of what comes to the junction; all are 1 together */
+	uint8_t lane;		/* VL on the link */
+};
+
+/* Where data for one LID go on from a switch; those it leads to have lower numbers. */
+struct junction {
+	size_t first;		/* of its branches */
+	uint32_t way;		/* that begins here, or WAY_BROKEN */
+	uint16_t mtu;		/* bytes, the least of all links from here on */
+	uint8_t len;		/* branches, >= 1 */
+	uint8_t hops;		/* links from here on at most */
+	bool adapts;		/* its shares follow what the ports can take; else they stay even */
+};
 
 struct way {
-	uint32_t outs;		/* of its steps: the links out of the first switch */
+	uint32_t root;		/* junction that it begins at, or JUNCTION_HERE */
 	uint16_t mtu;		/* bytes, the least of its links; 0 without links */
 	uint8_t sl;		/* service level */
 };
 
-struct ways {
+struct trails {
 	const struct model *m;		/* the fabric */
 	const uint32_t *base;		/* first link of each node, borrowed */
+	uint32_t nlinks;		/* of all nodes */
+	struct junction *junctions;	/* njunctions */
+	struct branch *branches;	/* nbranches, of all junctions */
+	size_t nbranches, branches_size;	/* in use, allocated */
+	uint32_t njunctions, junctions_size;	/* in use, allocated */
+	bool adapts;			/* one of the junctions does */
 	struct share_way *shares;	/* nways, where the steps of each are */
 	struct way *info;		/* nways */
-	struct share_step *steps;	/* nsteps */
+	struct share_step *steps;	/* nsteps, once they are spelled out */
 	uint8_t *lanes;			/* nsteps: VL on each link */
 	size_t nsteps, steps_size;	/* in use, allocated */
 	uint32_t nways, ways_size;	/* in use, allocated */
-	struct map known;		/* way by where it begins and ends */
+	struct map known;		/* junctions by where data are and go */
 	uint32_t stamp;			/* of the walk under way */
-	uint32_t *seen;			/* by link: when a packet last came in there,
-					 * 2 * stamp on its way, + 1 arrived */
-	uint32_t *used;			/* by link: in which walk a packet went out there */
-	size_t *step_of;		/* by link: its step in that walk */
-	double *part;			/* by link: what came in there */
-	struct place *order;		/* norder places of the walk, last ones first */
-	uint32_t norder, order_size;	/* in use, allocated */
+	uint32_t *seen;			/* by link: stamp of a walk that came in there */
+	uint32_t *used;			/* by link: the last way that crosses it, + 1 */
+	size_t *step_of;		/* by link: its step in that way */
 };
 
 void
-ways_init(struct ways *w, const struct model *m, const uint32_t *base, uint32_t nlinks);
+trails_init(struct trails *w, const struct model *m, const uint32_t *base, uint32_t nlinks);
 void
-ways_free(struct ways *w);
+trails_free(struct trails *w);
 /* The way of data that came into a node by a port, on to a LID; WAY_BROKEN if some of it would not
  * arrive. Pointers into `w` are good until the next call. */
 uint32_t
-ways_find(struct ways *w, uint32_t node, unsigned in, uint16_t dlid, unsigned sl);
+trails_find(struct trails *w, uint32_t node, unsigned in, uint16_t dlid, unsigned sl);
+/* All ways as steps, by the shares of branches as they are. */
+void
+trails_spell(struct trails *w);
 /* Data may leave a node by this port: the link is ACTIVE at both ends and the SL has a lane. */
 bool
-ways_open(const struct model *m, uint32_t node, unsigned in, unsigned out, unsigned sl);
+trails_open(const struct model *m, uint32_t node, unsigned in, unsigned out, unsigned sl);
+
+/* ---- traffic_split.c: how data split over the ports of a group ---- */
+
+/* Flows have their ways: shares of branches that adapt, from what they are now. */
+void
+splits_adapt(struct trails *w, const double *capacity, const struct share_flow *flows,
+	     uint32_t nflows);
 
 /* ---- traffic.c: the flows ---- */
 
@@ -115,6 +146,7 @@ struct traffic {
 	monotime changed;		/* first change that the rates do not know of */
 	monotime patience;		/* until they shall */
 	bool stale;			/* there is such a change */
+	bool even;			/* flows split evenly, whatever ports can take */
 	struct loop_timer *timer;	/* until they shall */
 };
 
@@ -125,7 +157,7 @@ double *
 loads_start(struct traffic *t);
 /* Flows have their ways and rates: what links carry, and at what rate counters grow. */
 void
-loads_set(struct traffic *t, const struct ways *w);
+loads_set(struct traffic *t, const struct trails *w);
 /* Counters grow up to a moment, and then no more. */
 void
 loads_fold(struct traffic *t, monotime until);

@@ -115,7 +115,7 @@ struct sum {
 };
 
 static struct sum
-flow_sum(const struct traffic *t, const struct ways *w, uint32_t i)
+flow_sum(const struct traffic *t, const struct trails *w, uint32_t i)
 {
 	const struct end *src = &t->info[i].src;
 	unsigned mtu = mtu_bytes(t->m->nodes[src->node].ports[src->port].info.neighbor_mtu);
@@ -138,7 +138,7 @@ load_link(struct traffic *t, uint32_t link, const struct sum *s, double part)
 }
 
 static void
-load_links(struct traffic *t, const struct ways *w, struct sum *sums)
+load_links(struct traffic *t, const struct trails *w, struct sum *sums)
 {
 	for (uint32_t i = 0; i < t->nflows; i++) {
 		struct sum s = flow_sum(t, w, i), *all = &sums[t->flows[i].way];
@@ -186,7 +186,7 @@ all_peers(const struct traffic *t)
 }
 
 static void
-split_links(struct traffic *t, const struct ways *w, const struct sum *sums)
+split_links(struct traffic *t, const struct trails *w, const struct sum *sums)
 {
 	uint32_t *peers = all_peers(t);
 
@@ -209,7 +209,7 @@ split_links(struct traffic *t, const struct ways *w, const struct sum *sums)
 }
 
 void
-loads_set(struct traffic *t, const struct ways *w)
+loads_set(struct traffic *t, const struct trails *w)
 {
 	struct sum *sums = mem_array(w->nways, sizeof(*sums));
 

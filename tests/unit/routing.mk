@@ -34,6 +34,12 @@ $(BUILD)/bench_route: $(BUILD)/obj/tests/bench/bench_route.o \
 		$(bench_route_libs:%=$(BUILD)/lib%.a)
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
+# What adaptive switches gain on their tables.
+$(BUILD)/bench_adaptive: $(BUILD)/obj/tests/bench/bench_adaptive.o \
+		$(bench_route_libs:%=$(BUILD)/lib%.a)
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
+
 # And what faults do to them.
 $(BUILD)/bench_layers: $(BUILD)/obj/tests/bench/bench_layers.o \
 		$(bench_route_libs:%=$(BUILD)/lib%.a)

@@ -494,6 +494,91 @@ test_adaptive(void **state)
 	near(report(r).mean_share, 0.25);
 }
 
+/* L1 sends what goes up by a hash over group 1. */
+static void
+hash_leaf(struct rig *r)
+{
+	static const uint8_t port[] = { LFT_NO_PORT, 1, 2, 3, 3 };
+	struct ar_lft_entry e[AR_LFT_BLOCK] = { { 0 } };
+	uint8_t data[SMP_DATA_SIZE];
+
+	for (unsigned i = 0; i < AR_LFT_BLOCK; i++)
+		e[i].port = i < sizeof(port) ? port[i] : LFT_NO_PORT;
+	for (unsigned i = 3; i < 5; i++) {
+		e[i].state = AR_HASH;
+		e[i].group = 1;
+	}
+	ar_lft_encode(e, data);
+	assert_true(tree_set(r->m, L1, AR_ATTR_LFT, 0, data));
+}
+
+static void
+within(double a, double b, double part)
+{
+	if (fabs(a - b) > part * b)
+		fail_msg("%.9g, not %.9g", a, b);
+}
+
+/*
+ * From S1 on to L2 there is a quarter of a GB/s, from S2 one: h1 and h2 together get 1.25 GB/s to
+ * h3 and h4 if a fifth goes by S1, although L1's own links are alike. Evenly, the half that goes by
+ * S1 has a quarter to go through, and takes as much as is on the other half.
+ */
+static void
+test_adaptive_narrow(void **state)
+{
+	struct traffic_spec flow = { .pattern = TRAFFIC_FLOW, .src = H1, .dst = H3 };
+	struct rig *r = *state;
+
+	set_table(r, L1, "\1\2\3\3");
+	set_table(r, L2, "\3\3\1\2");
+	assert_true(tree_adapt_all(r->m));
+	r->m->nodes[S1].ports[2].info.width_active = LINK_1X;
+	start(r, flow);
+	flow.src = H2;
+	flow.dst = H4;
+	start(r, flow);
+	within(report(r).delivered, 1.25 * GB, 0.01);
+	within(report(r).min_share, 0.625, 0.01);
+	within(report(r).min_rate, 0.625 * GB, 0.01);
+	within(report(r).max_load, 1.6, 0.02);
+	traffic_split_evenly(r->t, true);
+	near(report(r).delivered, 0.5 * GB);
+	near(report(r).min_rate, 0.25 * GB);
+	near(report(r).max_load, 4);
+	traffic_split_evenly(r->t, false);
+	within(report(r).delivered, 1.25 * GB, 0.01);
+	hash_leaf(r);
+	near(report(r).delivered, 0.5 * GB);
+}
+
+/*
+ * A flow from h4 to h3 takes half of h3's link whatever L1 does, and what h1 may still send there
+ * presses on no spine: h2 has all of both but for a half of a GB/s.
+ */
+static void
+test_adaptive_ends(void **state)
+{
+	struct traffic_spec flow = { .pattern = TRAFFIC_FLOW, .src = H4, .dst = H3 };
+	struct traffic_link busy[8];
+	struct rig *r = *state;
+
+	set_table(r, L1, "\1\2\3\3");
+	set_table(r, L2, "\3\3\1\2");
+	assert_true(tree_adapt_all(r->m));
+	start(r, flow);
+	flow.src = H1;
+	start(r, flow);
+	flow.src = H2;
+	flow.dst = H4;
+	start(r, flow);
+	near(report(r).min_share, 0.5);
+	near(report(r).delivered, 2 * GB);
+	for (unsigned i = 0, n = traffic_busiest(r->t, busy, 8); i < n; i++)
+		if (busy[i].node == L1 && busy[i].port > 2)
+			within(busy[i].carried, 0.75 * GB, 0.01);
+}
+
 /* ---- A larger tree ---- */
 
 struct tree {
@@ -609,7 +694,7 @@ main(void)
 		TEST(test_capacity),
 		TEST(test_refused),
 		TEST(test_list),
-		TEST(test_adaptive),
+		TEST(test_adaptive), TEST(test_adaptive_narrow), TEST(test_adaptive_ends),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_planes),
 	};
