@@ -53,6 +53,10 @@ static const struct {
 	{ "a switch is silent that took a table which nobody heard it take", "random 10 3 1 369; "
 	  "seed=456314 sms=1 lmc=0 engine=2 levels=0 tenants=0 sweep=10; drain +162 idle/0 53544 "
 	  "48683; delay +15 waiting/0 10422 12713; trap-storm +2715765 any/0 50553 20745" },
+	{ "a switch comes with the LID of another port, and its first cable is dead", "ft2 3 2 2; "
+	  "seed=621216 sms=1 lmc=0 engine=0 levels=0 tenants=0 sweep=10; switch-off +6 any/0 "
+	  "10055 37409; host-up +3209496 any/0 96551 92334; lid-twice +2205 any/0 85525 23618; "
+	  "settle +0 any/0 0 0" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 
