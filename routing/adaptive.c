@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "routing/engine.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
+
+#define ROUNDS_MAX 32u		/* of cutting entries; then all groups are cut */
 
 /*
  * Numbers of groups. A set takes the number that most of its destinations had in the plan before,
@@ -302,24 +305,95 @@ bare(const struct adaptive_input *in, uint32_t sw)
 	return s;
 }
 
-/* Take the groups of the switch that is at fault away, or all, until what is left is proved. */
+/* Whoever has no destination any more is free again. */
+static void
+drop_unused(struct plan_ar_switch *s)
+{
+	bool *used = mem_array(s->top + 1u, sizeof(*used));
+
+	for (unsigned t = 0; t < s->ntables; t++)
+		for (uint32_t i = 0; i < (s->table[t].by_port ? 256 : s->nhomes); i++)
+			used[s->table[t].group[i]] = true;
+	s->used = 0;
+	for (unsigned k = 1; k <= s->top; k++) {
+		if (used[k])
+			s->used++;
+		else
+			memset(&s->ports[k * s->subs], 0, s->subs * sizeof(*s->ports));
+	}
+	mem_free(used);
+}
+
+/* One switch without the entries that are at fault. */
+static struct plan_ar_switch *
+without(const struct plan_ar_switch *old, const struct depend_fault *f, size_t len, uint32_t *cut)
+{
+	struct plan_ar_switch *s = plan_ar_switch_copy(old, old->nhomes);
+	bool *lost = mem_array(s->top + 1u, sizeof(*lost));
+
+	for (size_t i = 0; i < len; i++)
+		for (unsigned t = 0; t < s->ntables; t++) {
+			bool by_port = f[i].home == FABRIC_NONE;
+			uint16_t *group = &s->table[t].group[by_port ? f[i].port : f[i].home];
+
+			if (s->table[t].by_port != by_port)
+				continue;
+			*cut += *group && !lost[*group];
+			lost[*group] = true;
+			*group = 0;
+		}
+	mem_free(lost);
+	drop_unused(s);
+	return s;
+}
+
+static void
+cut_entries(const struct adaptive_input *in, struct plan_adaptive *a,
+	    const struct depend_faults *f)
+{
+	for (size_t i = 0, end; i < f->len; i = end) {
+		struct plan_ar_switch *old = a->sw[f->all[i].sw];
+
+		for (end = i + 1; end < f->len && f->all[end].sw == f->all[i].sw; end++)
+			;
+		a->sw[f->all[i].sw] = settle(without(old, &f->all[i], end - i, &a->cut),
+					     in->held ? in->held->sw[f->all[i].sw] : NULL);
+		plan_ar_switch_unref(old);
+	}
+}
+
+/* All of a switch, or of all switches. */
+static void
+cut_switch(const struct adaptive_input *in, struct plan_adaptive *a, uint32_t at)
+{
+	for (uint32_t sw = 0; sw < a->nswitches; sw++) {
+		if (!a->sw[sw] || !a->sw[sw]->used || (at != FABRIC_NONE && at != sw))
+			continue;
+		a->cut += a->sw[sw]->used;
+		plan_ar_switch_unref(a->sw[sw]);
+		a->sw[sw] = bare(in, sw);
+	}
+}
+
+/* Take what is at fault away until what is left is proved. */
 static void
 cut(const struct adaptive_input *in, struct plan_adaptive *a)
 {
+	struct depend_faults faults = { 0 };
 	struct error why = { 0 };
+	unsigned rounds = 0;
 	uint32_t at;
 
-	while (check_adaptive(in->plan, a, in->threads, &at, &why)) {
+	while (check_adaptive_faults(in->plan, a, in->threads, &at, &faults, &why)) {
 		if (!a->cut)
 			snprintf(a->cut_first, sizeof(a->cut_first), "%.199s", why.text);
-		for (uint32_t sw = 0; sw < a->nswitches; sw++) {
-			if (!a->sw[sw] || !a->sw[sw]->used || (at != FABRIC_NONE && at != sw))
-				continue;
-			a->cut += a->sw[sw]->used;
-			plan_ar_switch_unref(a->sw[sw]);
-			a->sw[sw] = bare(in, sw);
-		}
+		if (at == FABRIC_NONE && faults.len && rounds++ < ROUNDS_MAX)
+			cut_entries(in, a, &faults);
+		else
+			cut_switch(in, a, at);
+		depend_faults_free(&faults);
 	}
+	depend_faults_free(&faults);
 }
 
 struct adaptive_summary
@@ -344,6 +418,7 @@ adaptive_make(const struct adaptive_input *in)
 {
 	uint32_t len = in->plan->fabric->nswitches;
 	alternatives_fn alternatives = in->alternatives;
+	const struct engine *engine;
 	struct numbering n = { .in = in };
 	bool *wanted = mem_array(len, sizeof(*wanted)), any = false;
 
@@ -351,6 +426,8 @@ adaptive_make(const struct adaptive_input *in)
 	for (uint32_t sw = 0; sw < len; sw++)
 		any |= wanted[sw] = in->ability[sw].able && in->plan->rows[sw] &&
 			!in->plan->fixed[sw];
+	if (!alternatives && (engine = engine_find(in->plan->engine_running)))
+		alternatives = engine->alternatives;
 	if (!alternatives)
 		alternatives = in->plan->ranks ? alternatives_ranked : alternatives_parallel;
 	if (any)

@@ -3,6 +3,7 @@
 #define ROUTING_ADAPTIVE_H
 
 #include "routing/alternatives.h"
+#include "routing/depend_groups.h"
 
 /*
  * Groups of adaptive routing for a plan whose rows are proved: candidate sets of the engine
@@ -60,5 +61,10 @@ adaptive_sum(const struct plan_adaptive *a);
 int
 check_adaptive(const struct plan *plan, const struct plan_adaptive *a, unsigned threads,
 	       uint32_t *at, struct error *e);
+/* The same, and *faults gets which entries it is the fault of, if that is known; if not, and *at is
+ * FABRIC_NONE, it may be that of any. */
+int
+check_adaptive_faults(const struct plan *plan, const struct plan_adaptive *a, unsigned threads,
+		      uint32_t *at, struct depend_faults *faults, struct error *e);
 
 #endif

@@ -32,6 +32,17 @@ void
 alternatives_parallel(const struct plan *plan, const bool *wanted, unsigned threads,
 		      struct plan_ar_switch **out);
 
+/*
+ * For engines whose lanes tell ways apart: all ports that lead as near to the home switch as that
+ * of the row, by the ways of the rows, over cables of the same rate and on the same lanes,
+ * whichever port packets come in by. Where the rows' ways of LIDs of one home are not of one
+ * length, the home has no set. A switch without hosts has no choice of those with hosts to pass
+ * over. Homes are the switches with hosts.
+ */
+void
+alternatives_ways(const struct plan *plan, const bool *wanted, unsigned threads,
+		  struct plan_ar_switch **out);
+
 /* Cables of a switch that data may leave by: an edge whose far end has a row. */
 bool
 alternatives_open(const struct plan *plan, const struct fabric_edge *e);

@@ -149,9 +149,9 @@ print_cycle(const struct channels *c, const uint32_t *cycle, size_t len, char *t
 	buf_free(&b);
 }
 
-/* The shortest cycle through a channel that lies on one. */
-static void
-describe(const struct channels *c, uint32_t start, char *text, size_t size)
+/* The shortest cycle through a channel that lies on one: in order, the caller's. */
+static uint32_t *
+shortest(const struct channels *c, uint32_t start, size_t *count)
 {
 	size_t n = (size_t)c->f->nedges * c->lanes, head = 0, len = 1, links = 1;
 	uint32_t *from = mem_array(n, sizeof(*from));
@@ -177,13 +177,13 @@ describe(const struct channels *c, uint32_t start, char *text, size_t size)
 		links++;
 	for (uint32_t i = (uint32_t)links, at = start; i-- > 0;)
 		queue[i] = at = from[at];
-	print_cycle(c, queue, links, text, size);
 	mem_free(from);
-	mem_free(queue);
+	*count = links;
+	return queue;
 }
 
-bool
-channels_cycle(const struct channels *c, char *text, size_t size)
+uint32_t *
+channels_find(const struct channels *c, size_t *len)
 {
 	size_t n = (size_t)c->f->nedges * c->lanes;
 	uint8_t *colour = mem_array(n, 1);
@@ -195,10 +195,21 @@ channels_cycle(const struct channels *c, char *text, size_t size)
 			found = search_from(c, i, colour, stack);
 	mem_free(colour);
 	mem_free(stack);
+	return found != FABRIC_NONE ? shortest(c, found, len) : NULL;
+}
+
+bool
+channels_cycle(const struct channels *c, char *text, size_t size)
+{
+	size_t len;
+	uint32_t *cycle = channels_find(c, &len);
+
 	text[0] = '\0';
-	if (found != FABRIC_NONE)
-		describe(c, found, text, size);
-	return found != FABRIC_NONE;
+	if (!cycle)
+		return false;
+	print_cycle(c, cycle, len, text, size);
+	mem_free(cycle);
+	return true;
 }
 
 /* ---- Many questions ---- */

@@ -31,6 +31,10 @@ channels_free(struct channels *c);
 /* Look for a cycle: false if there is none, else a short one is described in text. */
 bool
 channels_cycle(const struct channels *c, char *text, size_t size);
+/* The same as a list of channels, each waiting for the next, and the last for the first; NULL:
+ * there is none. The caller frees it. */
+uint32_t *
+channels_find(const struct channels *c, size_t *len);
 /* Is there one that can be reached from a lane of these edges? For many questions of one graph. */
 struct channels_search;
 struct channels_search *
@@ -59,6 +63,18 @@ channels_add(const struct channels *c, uint32_t edge, unsigned from, uint8_t out
 	/* Nearly always it is there already: looking first spares the bus. */
 	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
 		__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+/* May what is held on channel `from` wait for channel `to`, on a link that follows? The word that
+ * says so, and its bit. */
+static inline uint64_t *
+channels_word(const struct channels *c, uint32_t from, uint32_t to, uint64_t *bit)
+{
+	uint8_t out = c->out[to / c->lanes];
+	size_t map = (size_t)from * c->lanes + to % c->lanes;
+
+	*bit = (uint64_t)1 << out % 64;
+	return &c->bits[map * c->words + out / 64];
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "routing/check.h"
 #include <stdio.h>
 #include "routing/checker.h"
+#include "routing/depend_groups.h"
 #include "routing/levels.h"
 #include "routing/repair.h"
 #include "sm/base/mem.h"
@@ -353,17 +354,34 @@ sent_init(struct checker *c)
 	}
 }
 
+/*
+ * Are packets to be followed by groups too? Not while rows of a plan with ranks change (issue 9): a
+ * switch that lost its way down may by its new row send what the old groups of others still bring
+ * it back to them, until they have their new entries; every lost cable would have all groups be
+ * emptied for that, where only what the lost switch itself has to say is sent that way.
+ */
+static bool
+by_groups(const struct checker *c)
+{
+	bool changes = c->in->also && c->in->also != c->in->rows;
+
+	return adaptive_by_home(c) && !(c->in->ranks && changes);
+}
+
 size_t
 checker_graph(struct checker *c)
 {
 	channels_open(&c->channels);
-	if (c->channels.lanes > 1) {
+	if (by_groups(c)) {
+		depend_with_groups(c, NULL);
+	} else if (c->channels.lanes > 1) {
 		depend_with_lanes(c);
 	} else {
 		sent_init(c);
 		run_blocks(c, depend_blocks);
 	}
-	adaptive_depends(c);
+	if (!by_groups(c))
+		adaptive_depends(c);
 	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
 	       sizeof(*c->channels.bits);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "routing/checker.h"
+#include "routing/depend_groups.h"
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
 
@@ -15,11 +16,17 @@
  * it: a LID goes by a group only where the port of its row is in it, so that no group climbs where
  * the row descends. What descends can only end at its home, and what climbs comes to an end.
  *
- * Elsewhere groups are parallel cables. Packets cross the same switches as by the rows; but a
- * packet on one cable may wait for each cable of the next link, and what waits for one may hold
+ * Elsewhere, while groups are parallel cables, packets cross the same switches as by the rows; but
+ * a packet on one cable may wait for each cable of the next link, and what waits for one may hold
  * any: rows of the graph of channels are united among the cables of a group, and its bits are
  * spread.
+ *
+ * Groups by home that no order proves are followed to each LID, with the lanes that packets are in
+ * (depend_groups.c): ways must not go round, and the graph must have no cycle. Of each cycle one of
+ * the waits is given up that rows alone do not make, and whoever makes packets wait so is at fault.
  */
+#define CYCLES_MAX 64u		/* in one graph: the others when these are gone */
+
 struct groups {
 	const struct checker *c;
 	const struct plan_adaptive *of[2];	/* that packets may meet; NULL */
@@ -191,9 +198,6 @@ note_all(struct groups *g)
 					check_parallel(g, sw, s, t);
 				else if (g->below)
 					note_table(g, sw, s, t);
-				else
-					blame(g, sw, "goes by home, and there is no order of "
-					      "switches to prove it by");
 			}
 		}
 }
@@ -346,6 +350,22 @@ unite_ins(const struct groups *g, uint32_t sw, uint32_t edge)
 	}
 }
 
+static bool
+any_by_home(const struct plan_adaptive *a)
+{
+	for (uint32_t sw = 0; a && sw < a->nswitches; sw++)
+		for (unsigned t = 0; a->sw[sw] && a->sw[sw]->used && t < a->sw[sw]->ntables; t++)
+			if (!a->sw[sw]->table[t].by_port)
+				return true;
+	return false;
+}
+
+bool
+adaptive_by_home(const struct checker *c)
+{
+	return any_by_home(c->in->adaptive) || any_by_home(c->in->adaptive_also);
+}
+
 void
 adaptive_depends(const struct checker *c)
 {
@@ -407,24 +427,104 @@ check_lanes(struct groups *g)
 		}
 }
 
-/* Without an order: parallel cables, their lanes, and the graph. */
+/* ---- By following packets ---- */
+
+/* Take a wait of each cycle away that is not in the graph of rows alone: they are *waits (the
+ * caller's), and as many are returned. */
+static size_t
+break_cycles(const struct channels *all, const struct channels *alone, struct depend_wait **waits)
+{
+	struct depend_wait *found = mem_array(CYCLES_MAX, sizeof(*found));
+	uint32_t *cycle;
+	size_t n = 0, len;
+
+	while (n < CYCLES_MAX && (cycle = channels_find(all, &len))) {
+		bool broken = false;
+
+		for (size_t i = 0; i < len && !broken; i++) {
+			uint32_t from = cycle[i], to = cycle[(i + 1) % len];
+			uint64_t bit, *word = channels_word(alone, from, to, &bit);
+
+			if (*word & bit)
+				continue;
+			*channels_word(all, from, to, &bit) &= ~bit;
+			found[n++] = (struct depend_wait){ from, to };
+			broken = true;
+		}
+		mem_free(cycle);
+		if (!broken)
+			break;
+	}
+	*waits = found;
+	return n;
+}
+
+/* Whose groups close cycles. */
+static void
+blame_cycles(struct checker *c, struct depend_faults *faults)
+{
+	struct check_input in = *c->in;
+	struct depend_wait *waits;
+	struct checker alone;
+	size_t n;
+
+	in.adaptive = NULL;
+	checker_init(&alone, &in);
+	checker_graph(&alone);
+	n = break_cycles(&c->channels, &alone.channels, &waits);
+	if (n)
+		depend_blame(c, waits, n, faults);
+	mem_free(waits);
+	checker_free(&alone);
+}
+
 static int
-check_graph(const struct check_input *in, struct groups *g, struct error *e)
+follow_groups(struct checker *c, struct depend_faults *faults, struct error *e)
+{
+	char cycle[1200], name[FABRIC_NAME_SIZE];
+
+	channels_open(&c->channels);
+	depend_with_groups(c, faults);
+	if (faults->lid)
+		return error_set(e, ERR_REFUSED, "by a group of %s packets to LID %u would not "
+				 "arrive", fabric_node_text(name, c->f,
+				 c->f->switches[faults->all[0].sw], FABRIC_NAME_LEN), faults->lid);
+	if (!channels_cycle(&c->channels, cycle, sizeof(cycle)))
+		return 0;
+	blame_cycles(c, faults);
+	return error_set(e, ERR_REFUSED, "with groups there is a credit loop: %.380s", cycle);
+}
+
+/* Without an order. */
+static int
+check_graph(const struct check_input *in, struct checker *c, struct groups *g,
+	    struct depend_faults *faults, struct error *e)
 {
 	struct plan_check report;
+	bool by_home = adaptive_by_home(c);
 
 	note_all(g);
-	if (g->at == FABRIC_NONE)
+	if (g->at == FABRIC_NONE && !by_home)
 		check_lanes(g);
 	if (g->at != FABRIC_NONE)
 		return error_set(e, ERR_REFUSED, "%s", g->why);
-	return check_union(in, &report) ? error_set(e, ERR_REFUSED, "with groups of parallel "
-		"cables there is a credit loop: %.380s", report.cycle) : 0;
+	if (!by_home && !check_union(in, &report))
+		return 0;
+	return follow_groups(c, faults, e);
+}
+
+static bool
+any_groups(const struct plan_adaptive *a)
+{
+	for (uint32_t sw = 0; sw < a->nswitches; sw++)
+		if (a->sw[sw] && a->sw[sw]->used)
+			return true;
+	return false;
 }
 
 int
-check_adaptive(const struct plan *plan, const struct plan_adaptive *a, unsigned threads,
-	       uint32_t *at, struct error *e)
+check_adaptive_faults(const struct plan *plan, const struct plan_adaptive *a, unsigned threads,
+		      uint32_t *at, struct depend_faults *faults, struct error *e)
 {
 	struct check_input in = {
 		.fabric = plan->fabric, .lids = plan->lids, .rows = plan->rows,
@@ -433,23 +533,38 @@ check_adaptive(const struct plan *plan, const struct plan_adaptive *a, unsigned 
 	};
 	struct checker c;
 	struct groups g;
-	uint32_t where;
 	char why[300];
 	int rc = 0;
 
-	checker_init(&c, &in);
-	if (!at)
-		at = &where;
 	*at = FABRIC_NONE;
+	if (!any_groups(a))
+		return 0;
+	checker_init(&c, &in);
 	groups_init(&g, &c);
 	if (plan->ranks && plan->proof && c.ordered) {
 		if (adaptive_turns(&c, at, why, sizeof(why)))
 			rc = error_set(e, ERR_REFUSED, "%s", why);
 	} else {
-		rc = check_graph(&in, &g, e);
+		rc = check_graph(&in, &c, &g, faults, e);
 		*at = g.at;
 	}
 	groups_free(&g);
 	checker_free(&c);
+	return rc;
+}
+
+int
+check_adaptive(const struct plan *plan, const struct plan_adaptive *a, unsigned threads,
+	       uint32_t *at, struct error *e)
+{
+	struct depend_faults faults = { 0 };
+	uint32_t where;
+	int rc = check_adaptive_faults(plan, a, threads, &where, &faults, e);
+
+	if (rc && where == FABRIC_NONE && faults.len)
+		where = faults.all[0].sw;
+	if (at)
+		*at = where;
+	depend_faults_free(&faults);
 	return rc;
 }

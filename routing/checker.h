@@ -8,8 +8,8 @@
 
 /*
  * Between check.c, which runs the proof, ladder.c, which finds what is sound, walk.c, which looks
- * at the rest one LID at a time, and depend.c and depend_lanes.c, which enter what waits for what
- * where the order of switches does not settle it.
+ * at the rest one LID at a time, and depend.c, depend_lanes.c and depend_groups.c, which enter what
+ * waits for what where the order of switches does not settle it.
  */
 enum fate {
 	UNKNOWN,
@@ -129,7 +129,10 @@ multicast_pair(const struct checker *c, uint32_t sw, unsigned in, unsigned out, 
  * do not? *at and `why`, unless NULL, get the switch and a sentence. */
 bool
 adaptive_turns(const struct checker *c, uint32_t *at, char *why, size_t size);
-/* Spread what waits for what, as the rows have it, over the cables of groups. */
+/* Are there groups by home among them, so that rows alone do not tell what is waited for? */
+bool
+adaptive_by_home(const struct checker *c);
+/* Spread what waits for what, as the rows have it, over the parallel cables of groups. */
 void
 adaptive_depends(const struct checker *c);
 

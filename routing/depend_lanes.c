@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "routing/checker.h"
+#include "routing/depend_impl.h"
 #include <string.h>
 #include "sm/base/mem.h"
 #include "sm/base/parallel.h"
@@ -19,49 +19,9 @@
  * With two tables, or where tables send in a circle, there is no order of switches: sets are then
  * handed on until none grows.
  */
-#define LANES_A_WORD 4u
-#define WORDS_MAX 4u
-#define CLASSES_MAX ((unsigned)SLS_LEN)
 #define DONE UINT32_MAX		/* in before[]: the switch was followed */
 
-/* The same set of classes in each lane of a word. */
-#define EACH_LANE UINT64_C(0x0001000100010001)
-
-struct depend_lanes {
-	struct columns_order order;	/* all LIDs */
-	unsigned words;			/* of a set: 1, 2 or WORDS_MAX */
-	uint32_t *pair_first;		/* by edge: its pair with the next switch's first edge */
-	uint64_t *pairs;		/* by pair: what packets take on the second link of those
-					 * that came over the first; then what was seen */
-	uint64_t *start;		/* by edge: what packets of hosts there, and of the switch
-					 * itself, take on it */
-	struct depend_work *work;	/* by thread */
-};
-
-/* What one thread follows packets with. */
-struct depend_work {
-	struct columns columns;		/* the block that it is at */
-	uint32_t *next[2];		/* by switch: edge that the LID takes, FABRIC_NONE; the
-					 * second only where it differs from the first */
-	uint64_t *sets[2];		/* by switch: what packets are in on that edge */
-	uint16_t *classes;		/* by switch: of the packets that start there */
-	uint32_t *before;		/* by switch: others that send to it and are not done */
-	uint32_t *stack;		/* of (switch, table) to hand on */
-	bool *waits;			/* by switch and table: it is on the stack */
-};
-
 /* ---- Preparation ---- */
-
-static uint64_t
-classes_in(const uint64_t *set, unsigned words)
-{
-	uint64_t all = 0;
-
-	for (unsigned w = 0; w < words; w++)
-		all |= set[w];
-	all |= all >> 32;
-	return (all | all >> 16) & UINT16_MAX;
-}
 
 /* Enter what packets take that come into a switch by a port and leave by another. */
 static void
@@ -70,7 +30,7 @@ take(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint64_t *se
 	const struct plan_lanes *l = c->in->lanes;
 
 	for (unsigned class = 0; class < c->classes; class++) {
-		unsigned v = l->lane ? l->lane(l, sw, in, out, (uint8_t)class) : 0;
+		unsigned v = l && l->lane ? l->lane(l, sw, in, out, (uint8_t)class) : 0;
 
 		if (v == PLAN_LANE_DROP)
 			continue;
@@ -78,15 +38,6 @@ take(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint64_t *se
 			v = 0;
 		set[v / LANES_A_WORD] |= UINT64_C(1) << (v % LANES_A_WORD * CLASSES_MAX + class);
 	}
-}
-
-static inline uint64_t *
-pair_of(const struct checker *c, uint32_t e, uint32_t then)
-{
-	const struct depend_lanes *d = c->lanes;
-	uint32_t pair = d->pair_first[e] + then - c->f->edge_first[c->channels.to[e]];
-
-	return &d->pairs[(size_t)pair * 2 * d->words];
 }
 
 /* Sources are the switch itself, and adapters on it. */
@@ -120,7 +71,7 @@ take_all(void *arg, unsigned thread, size_t first, size_t end)
 			for (uint32_t then = f->edge_first[to]; then < f->edge_first[to + 1];
 			     then++)
 				take(c, to, f->edges[e].in, f->edges[then].out,
-				     pair_of(c, e, then));
+				     depend_pair(c, e, then));
 		}
 }
 
@@ -155,8 +106,8 @@ work_free(struct depend_work *w)
 	mem_free(w->waits);
 }
 
-static struct depend_lanes *
-lanes_new(struct checker *c)
+void
+depend_lanes_open(struct checker *c)
 {
 	unsigned words = (c->channels.lanes + LANES_A_WORD - 1) / LANES_A_WORD;
 	struct depend_lanes *d = mem_zalloc(sizeof(*d));
@@ -177,11 +128,11 @@ lanes_new(struct checker *c)
 	d->work = mem_array(c->threads, sizeof(*d->work));
 	for (unsigned i = 0; i < c->threads; i++)
 		work_init(&d->work[i], c);
-	return d;
+	parallel_run(c->threads, c->f->nswitches, 16, take_all, c);
 }
 
-static void
-lanes_free(struct checker *c)
+void
+depend_lanes_close(struct checker *c)
 {
 	struct depend_lanes *d = c->lanes;
 
@@ -205,23 +156,25 @@ classes_of(const struct checker *c, uint32_t sw, uint32_t lid)
 	const struct plan_lanes *l = c->in->lanes;
 	uint8_t class;
 
-	if (l->path_classes)
+	if (l && l->path_classes)
 		return (uint16_t)l->path_classes(l, sw, (uint16_t)lid);
-	class = l->path_class ? l->path_class(l, sw, c->in->lids->dest[lid].sw) : 0;
+	class = l && l->path_class ? l->path_class(l, sw, c->in->lids->dest[lid].sw) : 0;
 	return (uint16_t)(1u << (class < c->classes ? class : 0));
 }
 
-/* Is that the same for all LIDs of a home? */
-static bool
-classes_by_home(const struct checker *c)
+bool
+depend_by_home(const struct checker *c)
 {
-	return !c->in->lanes->path_classes || c->in->lanes->by_switch;
+	const struct plan_lanes *l = c->in->lanes;
+
+	return !l || !l->path_classes || l->by_switch;
 }
 
-static inline uint32_t
-edge_of(const struct checker *c, uint32_t sw, uint8_t out)
+void
+depend_classes(const struct checker *c, struct depend_work *w, uint32_t lid)
 {
-	return out <= c->hops[sw].nports ? c->hops[sw].edge_at[out] : FABRIC_NONE;
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++)
+		w->classes[sw] = classes_of(c, sw, lid);
 }
 
 /* Where switches send the LID, by the one table and by the other; whether they differ. */
@@ -234,35 +187,12 @@ read_ways(const struct checker *c, struct depend_work *w, uint32_t i)
 	bool differ = false;
 
 	for (uint32_t sw = 0; sw < n; sw++)
-		w->next[0][sw] = edge_of(c, sw, one[sw]);
+		w->next[0][sw] = depend_edge(c, sw, one[sw]);
 	for (uint32_t sw = 0; other && sw < n; sw++) {
-		w->next[1][sw] = other[sw] != one[sw] ? edge_of(c, sw, other[sw]) : FABRIC_NONE;
+		w->next[1][sw] = other[sw] != one[sw] ? depend_edge(c, sw, other[sw]) : FABRIC_NONE;
 		differ |= w->next[1][sw] != FABRIC_NONE;
 	}
 	return differ;
-}
-
-/* Packets start on the edge that the switch takes. */
-static inline void
-start(const struct depend_lanes *d, uint32_t e, uint16_t classes, uint64_t *set, unsigned words)
-{
-	for (unsigned w = 0; w < words; w++)
-		set[w] |= classes * EACH_LANE & d->start[(size_t)e * words + w];
-}
-
-/* Packets that are in `from` on an edge go on by another: what they are in there. */
-static inline void
-pass(const struct checker *c, uint32_t e, uint32_t then, const uint64_t *from, uint64_t *to,
-     unsigned words)
-{
-	uint64_t classes = classes_in(from, words), *pair = pair_of(c, e, then);
-
-	for (unsigned w = 0; w < words; w++) {
-		to[w] |= classes * EACH_LANE & pair[w];
-		/* Nearly always it was seen before: looking first spares the bus. */
-		if (from[w] & ~__atomic_load_n(&pair[words + w], __ATOMIC_RELAXED))
-			__atomic_fetch_or(&pair[words + w], from[w], __ATOMIC_RELAXED);
-	}
 }
 
 static void
@@ -296,11 +226,11 @@ follow_tree(const struct checker *c, struct depend_work *w, unsigned words)
 			left--;
 			if (e == FABRIC_NONE)
 				break;
-			start(c->lanes, e, w->classes[at], set, words);
+			depend_start(c->lanes, e, w->classes[at], set, words);
 			w->before[to[e]]--;
 			if (next[to[e]] != FABRIC_NONE)
-				pass(c, e, next[to[e]], set, &w->sets[0][(size_t)to[e] * words],
-				     words);
+				depend_pass(c, e, next[to[e]], set,
+					    &w->sets[0][(size_t)to[e] * words], words);
 		}
 	return left;
 }
@@ -330,7 +260,7 @@ hand_on(const struct checker *c, struct depend_work *w, uint32_t *len, uint32_t 
 		if (w->next[k][to] == FABRIC_NONE)
 			continue;
 		memcpy(before, there, words * sizeof(*before));
-		pass(c, e, w->next[k][to], set, there, words);
+		depend_pass(c, e, w->next[k][to], set, there, words);
 		for (unsigned i = 0; i < words; i++)
 			grown |= before[i] ^ there[i];
 		if (grown)
@@ -350,8 +280,8 @@ follow_any(const struct checker *c, struct depend_work *w, unsigned tables)
 		for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
 			if (w->next[k][sw] == FABRIC_NONE)
 				continue;
-			start(c->lanes, w->next[k][sw], w->classes[sw],
-			      &w->sets[k][(size_t)sw * words], words);
+			depend_start(c->lanes, w->next[k][sw], w->classes[sw],
+				     &w->sets[k][(size_t)sw * words], words);
 			await(w, &len, sw * tables + k);
 		}
 	}
@@ -363,8 +293,8 @@ follow_any(const struct checker *c, struct depend_work *w, unsigned tables)
 	}
 }
 
-static void
-follow(const struct checker *c, struct depend_work *w, uint32_t i)
+void
+depend_follow(const struct checker *c, struct depend_work *w, uint32_t i)
 {
 	unsigned words = c->lanes->words;
 	uint32_t left;
@@ -386,7 +316,7 @@ follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
 	const struct checker *c = arg;
 	const struct plan_dest *dest = c->in->lids->dest;
 	struct depend_work *w = &c->lanes->work[thread];
-	bool by_home = classes_by_home(c);
+	bool by_home = depend_by_home(c);
 
 	for (size_t k = first; k < end; k++) {
 		uint32_t home = FABRIC_NONE;
@@ -398,11 +328,10 @@ follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
 
 			if (by_home && w->columns.like[i] != i)
 				continue;
-			for (uint32_t sw = 0; sw < c->f->nswitches &&
-			     (!by_home || dest[lid].sw != home); sw++)
-				w->classes[sw] = classes_of(c, sw, lid);
+			if (!by_home || dest[lid].sw != home)
+				depend_classes(c, w, lid);
 			home = dest[lid].sw;
-			follow(c, w, i);
+			depend_follow(c, w, i);
 		}
 	}
 }
@@ -413,7 +342,7 @@ follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
 static void
 enter_pair(const struct checker *c, uint32_t e, uint32_t then)
 {
-	const uint64_t *pair = pair_of(c, e, then), *seen = pair + c->lanes->words;
+	const uint64_t *pair = depend_pair(c, e, then), *seen = pair + c->lanes->words;
 
 	for (unsigned from = 0; from < c->channels.lanes; from++) {
 		uint64_t classes = seen[from / LANES_A_WORD] >>
@@ -426,18 +355,23 @@ enter_pair(const struct checker *c, uint32_t e, uint32_t then)
 }
 
 void
-depend_with_lanes(struct checker *c)
+depend_enter(const struct checker *c)
 {
 	const struct fabric *f = c->f;
-	struct depend_lanes *d = lanes_new(c);
 
-	parallel_run(c->threads, f->nswitches, 16, take_all, c);
-	parallel_run(c->threads, d->order.nblocks, 1, follow_blocks, c);
 	for (uint32_t e = 0; e < f->nedges; e++) {
 		uint32_t to = f->edges[e].to;
 
 		for (uint32_t then = f->edge_first[to]; then < f->edge_first[to + 1]; then++)
 			enter_pair(c, e, then);
 	}
-	lanes_free(c);
+}
+
+void
+depend_with_lanes(struct checker *c)
+{
+	depend_lanes_open(c);
+	parallel_run(c->threads, c->lanes->order.nblocks, 1, follow_blocks, c);
+	depend_enter(c);
+	depend_lanes_close(c);
 }

@@ -354,4 +354,5 @@ const struct engine engine_dragonfly = {
 	.topologies = "dragonfly, dragonfly+",
 	.deadlock_free = true,
 	.route = dragonfly_route,
+	.alternatives = alternatives_ways,
 };

@@ -2,6 +2,7 @@
 #ifndef ROUTING_ENGINE_H
 #define ROUTING_ENGINE_H
 
+#include "routing/alternatives.h"
 #include "sm/base/error.h"
 #include "sm/fabric/plan.h"
 
@@ -71,6 +72,9 @@ struct engine {
 	int (*route)(const struct engine_input *in, struct engine_output *out, struct error *e);
 	/* Instead of route(): leaves it to others, which the chain tries in its place. */
 	void (*choose)(const struct engine_input *in, struct engine_choice *c);
+	/* What groups of adaptive routing are made of (routing/alternatives.h). NULL: of ways up
+	 * and down where its plan has ranks, else of parallel cables. */
+	alternatives_fn alternatives;
 };
 
 /* The built-in engines, NULL-terminated, in order of documentation. */

@@ -1,6 +1,7 @@
 routing_src := \
 	routing/adaptive.c \
 	routing/alternatives.c \
+	routing/alternatives_ways.c \
 	routing/auto.c \
 	routing/balance.c \
 	routing/chain.c \
@@ -11,6 +12,7 @@ routing_src := \
 	routing/columns.c \
 	routing/cuts.c \
 	routing/depend.c \
+	routing/depend_groups.c \
 	routing/depend_lanes.c \
 	routing/dfsssp.c \
 	routing/dragonfly.c \

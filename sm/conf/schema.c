@@ -542,7 +542,8 @@ const struct option schema_subnet[] = {
 		.words = adaptive_words,
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive),
 		.help = "on: switches that can do so spread packets over all of the shortest "
-			"ways, by groups of ports that are proved as the tables are. off: they "
+			"ways, by groups of ports that are proved as the tables are: in trees, and "
+			"in a dragonfly within its rule; elsewhere over parallel cables. off: they "
 			"forward by their tables alone.",
 	}, {
 		.name = "routing.roots", .type = OPTION_GUIDS, .min = 1, .max = UINT64_MAX,

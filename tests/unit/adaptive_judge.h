@@ -8,7 +8,8 @@
 /*
  * Rows and groups, judged by packets: from every switch with hosts, on each path class, a packet to
  * every host may take the port of the row or any port of the group, at each switch anew. It must
- * arrive whatever it takes, and what it holds and waits for on the way must close no circle.
+ * arrive whatever it takes, and what it holds and waits for on the way must close no circle. Or
+ * from every switch, to all LIDs.
  */
 struct ways_judged {
 	uint64_t pairs;		/* (switch with hosts, LID of a host) */
@@ -107,8 +108,38 @@ ways_circle(struct ways_judge *j)
 	return left != 0;
 }
 
+/* One packet. */
+static inline void
+ways_pair(struct ways_judge *j, struct ways_judged *r, uint32_t sw, unsigned in, uint16_t lid)
+{
+	const struct plan *p = j->p;
+	const struct plan_dest *d = &p->lids->dest[lid];
+	const struct plan_ar_switch *s = p->adaptive ? p->adaptive->sw[sw] : NULL;
+	struct ar_ports all = { { 0 } };
+	uint8_t class = 0;
+
+	if (p->lanes && p->lanes->path_class)
+		class = p->lanes->path_class(p->lanes, sw, d->sw);
+	memset(j->seen, 0, (size_t)j->f->nedges * j->lanes);
+	j->bad = false;
+	ways_from(j, sw, in, FABRIC_NONE, lid, class);
+	r->pairs++;
+	r->lost += j->bad;
+	if (s)
+		all = plan_ar_choices(s, s->table_of[in], d, plan_row_port(p->rows[sw], lid));
+	r->spread += (all.word[0] | all.word[1] | all.word[2] | all.word[3]) != 0;
+}
+
+static inline bool
+ways_begin(const struct ways_judge *j, uint32_t sw, unsigned in)
+{
+	uint32_t peer = in ? fabric_port_at(j->f, j->f->switches[sw], in)->peer : FABRIC_NONE;
+
+	return peer != FABRIC_NONE && j->f->nodes[j->f->ports[peer].node].sw == FABRIC_NONE;
+}
+
 static inline struct ways_judged
-ways_judge(const struct plan *p)
+ways_judge_some(const struct plan *p, bool all)
 {
 	struct ways_judge j = { .p = p, .f = p->fabric };
 	struct ways_judged r = { 0 };
@@ -119,40 +150,29 @@ ways_judge(const struct plan *p)
 	j.seen = mem_array(n + 1, 1);
 	j.waits = mem_array(n * n / 8 + 1, 1);
 	for (uint32_t sw = 0; sw < j.f->nswitches; sw++)
-		for (unsigned in = 1; in <= fabric_switch_node(j.f, sw)->nports; in++) {
-			uint32_t peer = fabric_port_at(j.f, j.f->switches[sw], in)->peer;
-
-			if (peer == FABRIC_NONE || j.f->nodes[j.f->ports[peer].node].sw !=
-			    FABRIC_NONE)
+		for (unsigned in = 0; in <= fabric_switch_node(j.f, sw)->nports; in++) {
+			if (!ways_begin(&j, sw, in) && !(all && !in))
 				continue;
 			for (uint16_t lid = 1; lid <= p->lids->top; lid++) {
 				const struct plan_dest *d = &p->lids->dest[lid];
-				const struct plan_ar_switch *s = p->adaptive ?
-					p->adaptive->sw[sw] : NULL;
-				struct ar_ports all = { { 0 } };
-				uint8_t class = 0;
 
-				if (d->port == FABRIC_NONE || !d->out || d->sw == sw)
-					continue;
-				if (p->lanes && p->lanes->path_class)
-					class = p->lanes->path_class(p->lanes, sw, d->sw);
-				memset(j.seen, 0, n);
-				j.bad = false;
-				ways_from(&j, sw, in, FABRIC_NONE, lid, class);
-				r.pairs++;
-				r.lost += j.bad;
-				if (s)
-					all = plan_ar_choices(s, s->table_of[in], d,
-							      plan_row_port(p->rows[sw], lid));
-				r.spread += (all.word[0] | all.word[1] | all.word[2] |
-					     all.word[3]) != 0;
+				if (d->port != FABRIC_NONE && d->sw != FABRIC_NONE &&
+				    d->sw != sw && (all || d->out))
+					ways_pair(&j, &r, sw, in, lid);
 			}
-			break;	/* one host of a switch stands for all */
+			if (!all)
+				break;	/* one host of a switch stands for all */
 		}
 	r.circle = ways_circle(&j);
 	mem_free(j.seen);
 	mem_free(j.waits);
 	return r;
+}
+
+static inline struct ways_judged
+ways_judge(const struct plan *p)
+{
+	return ways_judge_some(p, false);
 }
 
 #endif
