@@ -448,8 +448,9 @@ print_change(const struct cli *c, const json_t *data)
 	if (kept)
 		emit(stdout, "kept     %llu drained cable%s, for nothing else leads there\n",
 		     (unsigned long long)kept, plural(kept));
-	emit(stdout, "tables   %llu entries in %llu blocks of %llu switches, by engine %s%s\n",
-	     N(data, "entries"), N(data, "blocks"), N(data, "switches"), field_str(data, "engine"),
+	emit(stdout, "tables   %llu entries in %llu blocks of %llu switches, %llu written, by "
+	     "engine %s%s\n", N(data, "entries"), N(data, "blocks"), N(data, "switches"),
+	     N(data, "writes"), field_str(data, "engine"),
 	     field_bool(data, "waits") ? "; changed entries drop packets for the packet lifetime" :
 	     "");
 	if (measured)

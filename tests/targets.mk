@@ -32,7 +32,8 @@ help:
 	'                    for SOAK_PATIENCE=43200 seconds at most: the end says where to go on;' \
 	'                    all that osmtest has, from two hosts; the subnet administrator of' \
 	'                    8,192 hosts under load; a pair of which the master is killed at 60' \
-	'                    points of a sweep' \
+	'                    points of a sweep; 72 hours of flapping cables, and one in ten cables' \
+	'                    lost one after another, at 1,024 hosts in virtual time' \
 	'make fuzz           libFuzzer on every decoder and parser, FUZZ_SECONDS=30 each' \
 	'make lint           gcc and clang with warnings as errors, layers, looks, manual pages' \
 	'make unit           unit tests only; make check K=word runs the tests whose names have it' \
@@ -112,6 +113,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -g -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -u -r $(BENCH_REPEATS) $(BENCH_ANY)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
+	@BUILD=$(BUILD) python3 tests/bench/repairs.py
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
 	@$(BUILD)/bench_sa "ft3 16"
@@ -120,7 +122,7 @@ bench: deps
 
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
-		$(BUILD)/test_core_partition_faults \
+		$(BUILD)/test_core_partition_faults $(BUILD)/test_core_flapping $(BUILD)/test_core_losses \
 		$(BUILD)/test_losses $(BUILD)/test_harness $(BUILD)/bench_fault
 	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
@@ -129,6 +131,8 @@ soak: deps
 	@BUILD=$(BUILD) POINTS=60 python3 tests/e2e/daemon.py ha_killed_ibsim
 	@BUILD=$(BUILD)/asan SAN=address python3 tests/e2e/daemon.py qos_reloads
 	@timeout 1200 $(BUILD)/test_core_sequences 1000
+	@timeout 14400 $(BUILD)/test_core_flapping 72 "ft3 16"
+	@for s in 1 2 3; do timeout 1200 $(BUILD)/test_core_losses "ft3 16" $$s 121 || exit 1; done
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
 	@BUILD=$(BUILD) ISOLATION_ROUNDS=100 python3 tests/e2e/daemon.py isolation_killed
 	@timeout 86400 $(BUILD)/test_harness -f $(SOAK_FIRST) -n $(SOAK_SCHEDULES) -p $(SOAK_PATIENCE)

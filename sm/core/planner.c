@@ -161,6 +161,38 @@ count_changes(struct plan_job *j)
 	mem_free(gone);
 }
 
+/* Blocks that a switch is to be written, stage by stage. */
+static uint32_t
+writes_of(const struct plan_job *j, uint32_t sw)
+{
+	const struct plan_row *held = j->shadow ? j->shadow->rows[sw] : NULL;
+	const unsigned stages = j->stages ? j->stages->len : 0;
+	uint32_t writes = 0;
+
+	for (unsigned i = 0; i <= stages; i++) {
+		const struct plan_row *to = i < stages ? j->stages->rows[i][sw] : j->plan->rows[sw];
+
+		if (!to || to == held)
+			continue;
+		for (uint32_t b = next_change(to, held, 0); b < plan_row_blocks(to);
+		     b = next_change(to, held, b + 1))
+			writes++;
+		held = to;
+	}
+	return writes;
+}
+
+static void
+count_writes(struct plan_job *j)
+{
+	bool *gone = find_gone(j);
+
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
+		if (j->plan->rows[sw] && !j->plan->fixed[sw] && !gone[sw])
+			j->writes += writes_of(j, sw);
+	mem_free(gone);
+}
+
 static void
 forget_counts(struct plan_job *j)
 {
@@ -317,6 +349,7 @@ run(void *arg)
 	if (j->shadow && (j->entries || j->shifts))
 		stages_make(j);
 	adaptive_mix(j);
+	count_writes(j);
 	if (j->measured)
 		measure(j);
 	/* Virtual time stands still meanwhile; what the machine took differs from run to run. */

@@ -59,6 +59,7 @@ struct plan_job {
 	char union_cycle[1200];		/* why old and new do not mix, "" if they do */
 	uint32_t switches;		/* whose rows differ in plan and shadow */
 	uint32_t blocks;		/* LFT blocks in which they differ */
+	uint32_t writes;		/* that are written: some change in several stages */
 	uint64_t entries;		/* entries in which they differ */
 };
 

@@ -97,6 +97,7 @@ report(struct subnet *s, const struct plan_job *job)
 	snprintf(r->engine, sizeof(r->engine), "%s", job->plan->engine_running);
 	r->entries = job->entries;
 	r->blocks = job->blocks;
+	r->writes = job->writes;
 	r->switches = job->switches;
 	r->waits = job->stages && job->stages->drain;
 	r->measured = job->measured;

@@ -42,6 +42,7 @@ put_change(struct json *j, const struct change_report *c)
 	jw_str(j, "engine", c->engine);
 	jw_uint(j, "entries", c->entries);
 	jw_uint(j, "blocks", c->blocks);
+	jw_uint(j, "writes", c->writes);
 	jw_uint(j, "switches", c->switches);
 	jw_bool(j, "waits", c->waits);
 	jw_uint(j, "cables", c->cables);

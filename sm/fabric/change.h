@@ -36,6 +36,8 @@ struct change_report {
 	char engine[32];	/* that routed */
 	uint64_t entries;	/* forwarding table entries that differ */
 	uint32_t blocks;	/* in so many blocks */
+	uint32_t writes;	/* blocks that are written: entries that drop packets before they
+				 * lead another way are written twice */
 	uint32_t switches;	/* of so many switches */
 	bool waits;		/* changed entries drop packets for the packet lifetime */
 	uint32_t cables;	/* taken from the routing, by all drains or by the loss */

@@ -11,7 +11,9 @@
  * before the first forwarding block went out, which ends the giving of LIDs; when the first
  * Set(SwitchInfo) or forwarding block after it did, by when routing is done; and when the last
  * block of a multicast table did. Then how many were sent in all, and a number that the test may
- * write: instead of sending its MAD of that number the program dies by SIGKILL.
+ * write: instead of sending its MAD of that number the program dies by SIGKILL. Then two times
+ * more: when the first trap arrived since the test wrote 0 there, and when the last forwarding
+ * block went out.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,17 +32,23 @@
 /* Offsets of common MAD header fields (IBA 13.4.3). */
 #define MAD_METHOD 3
 #define MAD_ATTRIBUTE 16
+#define MAD_CLASS 1
+#define CLASS_SUBN_LID 0x01
 #define METHOD_SET 2
+#define METHOD_TRAP 5
 #define SWITCH_INFO 0x12
 #define PORT_INFO 0x15
 #define FORWARDING 0x19
 #define MULTICAST 0x1b
 
 typedef int (*send_fn)(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
+typedef int (*recv_fn)(int fd, void *umad, int *length, int timeout_ms);
 void *
 umad_get_mad(void *umad);
 int
 umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries);
+int
+umad_recv(int fd, void *umad, int *length, int timeout_ms);
 
 struct madcount {
 	_Atomic uint64_t cell[ATTRIBUTES * METHODS];	/* sent */
@@ -49,10 +57,13 @@ struct madcount {
 	_Atomic uint64_t multicast;	/* when multicast was last told of; 0: not yet */
 	_Atomic uint64_t total;		/* sent in all */
 	_Atomic uint64_t last;		/* which of them is never sent; 0: none */
+	_Atomic uint64_t trapped;	/* when a trap arrived; 0: not yet */
+	_Atomic uint64_t forwarded;	/* when a forwarding block was last sent; 0: never */
 };
 
 static struct madcount *file;		/* mapped; NULL: nothing is counted */
 static send_fn real_send;
+static recv_fn real_recv;
 
 static void __attribute__((constructor))
 madcount_open(void)
@@ -88,6 +99,8 @@ note_set(unsigned attribute)
 
 	if (attribute == MULTICAST)
 		file->multicast = nanoseconds();
+	if (attribute == FORWARDING)
+		file->forwarded = nanoseconds();
 	if (forwarding && file->routed)
 		return;
 	now = nanoseconds();
@@ -127,4 +140,21 @@ umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries
 	if (file)
 		count(umad_get_mad(umad));
 	return real_send(fd, agent, umad, length, timeout_ms, retries);
+}
+
+int
+umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+	const uint8_t *mad = umad_get_mad(umad);
+	int rc;
+
+	if (!real_recv)
+		*(void **)&real_recv = dlsym(RTLD_NEXT, "umad_recv");
+	if (!real_recv)
+		return -1;
+	rc = real_recv(fd, umad, length, timeout_ms);
+	if (rc >= 0 && file && !file->trapped && mad[MAD_CLASS] == CLASS_SUBN_LID &&
+	    mad[MAD_METHOD] == METHOD_TRAP)
+		file->trapped = nanoseconds();
+	return rc;
 }

@@ -18,7 +18,7 @@ class Counter:
     def __init__(self, folder, name="madcount"):
         self.path = os.path.join(folder, name)
         with open(self.path, "wb") as f:
-            f.write(bytes((ROWS * 4 + 5) * CELL.size))
+            f.write(bytes((ROWS * 4 + 7) * CELL.size))
 
     def table(self):
         """{(method, attribute): sent}"""
@@ -57,6 +57,20 @@ class Counter:
         with open(self.path, "r+b") as f:
             f.seek((ROWS * 4 + 4) * CELL.size)
             f.write(CELL.pack(last))
+
+    def await_trap(self):
+        """From now on: see repaired()."""
+        with open(self.path, "r+b") as f:
+            f.seek((ROWS * 4 + 5) * CELL.size)
+            f.write(CELL.pack(0))
+
+    def repaired(self):
+        """When a trap arrived since await_trap() (None: not yet), and when a forwarding block was
+        last sent, in seconds of the monotonic clock."""
+        with open(self.path, "rb") as f:
+            f.seek((ROWS * 4 + 5) * CELL.size)
+            trapped, forwarded = (t / 1e9 for (t,) in CELL.iter_unpack(f.read(2 * CELL.size)))
+        return trapped or None, forwarded
 
     def total(self):
         return sum(self.table().values())

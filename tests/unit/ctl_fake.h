@@ -246,8 +246,9 @@ reroute_ends(void *arg)
 {
 	(void)arg;
 	static const struct change_report report = {
-		.engine = "updn", .entries = 12, .blocks = 3, .switches = 2, .cables = 1,
-		.measured = true, .load_before = 1, .load_after = 2, .cut_off = 6,
+		.engine = "updn", .entries = 12, .blocks = 3, .writes = 5, .switches = 2,
+		.cables = 1, .measured = true, .load_before = 1, .load_after = 2,
+		.cut_off = 6,
 	};
 
 	h.done(h.done_arg, 0, "updn: 4 switches, nothing differs", &report);

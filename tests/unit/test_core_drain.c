@@ -306,6 +306,41 @@ foretold(void **state)
 	end(sm, t);
 }
 
+/* No more blocks are written than were foretold, those that are written twice among them. */
+static void
+foretold_blocks(void **state)
+{
+	static const char *const ends[][2] = {
+		{ "L3_1", "A3_2" }, { "L0_1", "A0_0" }, { "A2_1", "C5" }, { "A5_3", "C14" },
+		{ "L3_1", "A3_0" }, { "A3_1", "C4" },
+	};
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 8", &t);
+	struct bed *b = sm->bed;
+	unsigned twice = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		uint32_t node = bed_node(b, ends[i][0]);
+		unsigned port = bed_port_to(b, node, bed_node(b, ends[i][1]));
+		struct outcome o;
+		char place[64];
+
+		snprintf(place, sizeof(place), "%s/%u", ends[i][0], port);
+		change(sm, CHANGE_FAIL, place, true, &o);
+		assert_int_equal(o.error, 0);
+		tap_clear(t);
+		model_link_set(b->m, node, port, false);
+		bed_wait(b, SEC(3));
+		works(sm);
+		assert_in_range(tap_count(t, MAD_SET, ATTR_LINEAR_FDB), 1, o.report.writes);
+		assert_true(o.report.writes >= o.report.blocks);
+		twice += o.report.writes > o.report.blocks;
+	}
+	assert_true(twice > 0);
+	end(sm, t);
+}
+
 /* All tables, before or after. */
 static uint8_t *
 tables(const struct bed *b, uint16_t top)
@@ -365,6 +400,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(drained_and_needed),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(foretold),
+		cmocka_unit_test(foretold_blocks),
 		cmocka_unit_test(out_of_reach),
 	};
 

@@ -666,6 +666,7 @@ test_places(void **state)
 	assert_false(h.change.dry_run);
 	has_str(json, "data.place", "rack1/leaf1/5");
 	assert_int_equal(json_integer_value(at(json, "data.entries")), 12);
+	assert_int_equal(json_integer_value(at(json, "data.writes")), 5);
 	assert_int_equal(json_integer_value(at(json, "data.load_after")), 2);
 	assert_int_equal(json_integer_value(at(json, "data.cut_off")), 6);
 	json_decref(json);
