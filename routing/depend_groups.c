@@ -21,6 +21,8 @@ struct depend_groups {
 	const struct plan_adaptive *of[2];	/* that packets may meet; NULL */
 	uint32_t *from;			/* by edge: the switch that it leaves */
 	bool *home;			/* by switch: there are groups for its LIDs */
+	unsigned tables[2];		/* private LFTs that a switch of these has at most */
+	unsigned kinds;			/* of in ports: by the tables that they mean */
 	uint16_t *begins;		/* by switch: bit n: packets begin there as if they came in
 					 * by a port of kind n */
 	const struct depend_wait *waits;	/* whose fault they are is asked; NULL */
@@ -36,7 +38,7 @@ struct step {
 };
 
 struct depend_ways {
-	uint32_t *first;	/* by switch and kind of in port (KINDS): its ways */
+	uint32_t *first;	/* by switch and kind of in port: its ways */
 	uint32_t *way;		/* edges; len, room for size */
 	uint32_t len, size;
 	uint8_t *mark;		/* by edge: enum mark */
@@ -46,8 +48,6 @@ struct depend_ways {
 	uint64_t *sets;		/* by edge: what packets are in there; zero between LIDs */
 	bool round;		/* ways go round */
 };
-
-#define KINDS (PLAN_AR_TABLES * PLAN_AR_TABLES)
 
 /* ---- Faults ---- */
 
@@ -158,10 +158,12 @@ kind_of(const struct checker *c, uint32_t sw, unsigned in)
 	const struct depend_groups *g = c->lanes->groups;
 	unsigned kind = 0;
 
+	if (g->kinds == 1)
+		return 0;
 	for (unsigned k = 0; k < 2; k++) {
 		const struct plan_ar_switch *s = g->of[k] ? g->of[k]->sw[sw] : NULL;
 
-		kind = kind * PLAN_AR_TABLES + (s ? s->table_of[in] : 0u);
+		kind = kind * g->tables[k] + (s ? s->table_of[in] : 0u);
 	}
 	return kind;
 }
@@ -204,7 +206,7 @@ list_kind(const struct checker *c, struct depend_ways *w, struct depend_faults *
 {
 	const struct depend_groups *g = c->lanes->groups;
 	const struct plan_dest *dest = &c->in->lids->dest[lid];
-	unsigned table[2] = { kind / PLAN_AR_TABLES, kind % PLAN_AR_TABLES };
+	unsigned table[2] = { kind / g->tables[1], kind % g->tables[1] };
 	uint32_t first = w->len;
 
 	for (unsigned k = 0; k < 2 && dest->sw != sw; k++) {
@@ -231,19 +233,12 @@ list_ways(const struct checker *c, struct depend_ways *w, struct depend_faults *
 	const struct depend_groups *g = c->lanes->groups;
 
 	w->len = 0;
-	for (uint32_t sw = 0; sw < c->f->nswitches; sw++) {
-		unsigned tables[2] = { 1, 1 };
-
-		for (unsigned k = 0; k < 2; k++)
-			if (g->of[k] && g->of[k]->sw[sw])
-				tables[k] = g->of[k]->sw[sw]->ntables;
-		for (unsigned kind = 0; kind < KINDS; kind++) {
-			w->first[sw * KINDS + kind] = w->len;
-			if (kind / PLAN_AR_TABLES < tables[0] && kind % PLAN_AR_TABLES < tables[1])
-				list_kind(c, w, f, sw, lid, kind);
+	for (uint32_t sw = 0; sw < c->f->nswitches; sw++)
+		for (unsigned kind = 0; kind < g->kinds; kind++) {
+			w->first[sw * g->kinds + kind] = w->len;
+			list_kind(c, w, f, sw, lid, kind);
 		}
-	}
-	w->first[c->f->nswitches * KINDS] = w->len;
+	w->first[c->f->nswitches * g->kinds] = w->len;
 }
 
 /* ---- Links in order ---- */
@@ -253,7 +248,7 @@ ways_on(const struct checker *c, const struct depend_ways *w, uint32_t e)
 {
 	uint32_t to = c->channels.to[e];
 
-	return &w->first[to * KINDS + kind_of(c, to, c->f->edges[e].in)];
+	return &w->first[to * c->lanes->groups->kinds + kind_of(c, to, c->f->edges[e].in)];
 }
 
 /* The links on the stack from this one on go round. */
@@ -314,16 +309,16 @@ order_from(const struct checker *c, struct depend_ways *w, struct depend_faults 
 static void
 order_ways(const struct checker *c, struct depend_work *work, struct depend_faults *f, uint32_t lid)
 {
-	const uint16_t *begins = c->lanes->groups->begins;
+	const struct depend_groups *g = c->lanes->groups;
 	struct depend_ways *w = work->ways;
 	unsigned words = c->lanes->words;
 
 	w->norder = 0;
 	w->round = false;
-	for (uint32_t i = 0; i < c->f->nswitches * KINDS; i++) {
-		uint32_t sw = i / KINDS;
+	for (uint32_t i = 0; i < c->f->nswitches * g->kinds; i++) {
+		uint32_t sw = i / g->kinds;
 
-		if (w->first[i] == w->first[i + 1] || !(begins[sw] >> i % KINDS & 1))
+		if (w->first[i] == w->first[i + 1] || !(g->begins[sw] >> i % g->kinds & 1))
 			continue;
 		for (uint32_t k = w->first[i]; k < w->first[i + 1]; k++) {
 			uint32_t e = w->way[k];
@@ -482,7 +477,8 @@ ways_new(const struct checker *c)
 	struct depend_ways *w = mem_zalloc(sizeof(*w));
 	uint32_t n = c->f->nedges + 1u;
 
-	w->first = mem_array((size_t)c->f->nswitches * KINDS + 1, sizeof(*w->first));
+	w->first = mem_array((size_t)c->f->nswitches * c->lanes->groups->kinds + 1,
+			     sizeof(*w->first));
 	w->mark = mem_array(n, 1);
 	w->order = mem_array(n, sizeof(*w->order));
 	w->stack = mem_array(n, sizeof(*w->stack));
@@ -502,6 +498,20 @@ ways_free(struct depend_ways *w)
 	mem_free(w);
 }
 
+/* Private LFTs, and the kinds that in ports are of by them. */
+static void
+count_kinds(struct depend_groups *g)
+{
+	g->kinds = 1;
+	for (unsigned k = 0; k < 2; k++) {
+		g->tables[k] = 1;
+		for (uint32_t sw = 0; g->of[k] && sw < g->of[k]->nswitches; sw++)
+			if (g->of[k]->sw[sw] && g->of[k]->sw[sw]->ntables > g->tables[k])
+				g->tables[k] = g->of[k]->sw[sw]->ntables;
+		g->kinds *= g->tables[k];
+	}
+}
+
 static void
 groups_open(struct checker *c)
 {
@@ -509,6 +519,7 @@ groups_open(struct checker *c)
 
 	g->of[0] = c->in->adaptive;
 	g->of[1] = c->in->adaptive_also;
+	count_kinds(g);
 	g->from = mem_array(c->f->nedges + 1u, sizeof(*g->from));
 	g->home = mem_array(c->f->nswitches + 1u, sizeof(*g->home));
 	g->begins = mem_array(c->f->nswitches + 1u, sizeof(*g->begins));
