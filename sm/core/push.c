@@ -10,9 +10,10 @@
  * have tables, so that no table leads into a link that is not ACTIVE; where old and new tables do
  * not mix, the further sets of rows that the planner made (or the packet lifetime is waited out);
  * then all that carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in
- * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE, hosts when they have told
- * once more who they are (push_seen.c). A device is asked by pull (push_next), one request at a
- * time from its cursors, so blocks go out across all switches in turn.
+ * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE, hosts when they have told once
+ * more who they are and which P_Keys they hold (push_seen.c). A device is asked by pull
+ * (push_next), one request at a time from its cursors, so blocks go out across all switches in
+ * turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in
@@ -186,6 +187,8 @@ activate_next(struct subnet *s, struct device *d, struct transact_request *r, un
 	struct portinfo want;
 	int n;
 
+	if (push_pkeys_proof_next(d, r, port))
+		return true;
 	while ((n = bits_pop(&d->activate)) >= 0) {
 		struct live_port *p = &d->ports[n];
 
@@ -466,7 +469,8 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (res->attr_id == ATTR_VL_ARBITRATION)
 		push_arbitration_answer(s, d, res);
 	if (res->attr_id == ATTR_P_KEY_TABLE && push_pkeys_planned(s))
-		again = push_pkeys_answer(s, d, res);
+		again = push_pkeys_activates(s) ? push_pkeys_proved(s, d, res) :
+						  push_pkeys_answer(s, d, res);
 	if (res->error && res->attr_id != AR_ATTR_INFO)
 		lost(s, d, res);
 	else if (res->mad_status && !again)

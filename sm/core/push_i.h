@@ -87,6 +87,12 @@ push_port_unproved(const struct subnet *s, const struct live_port *p);
 /* and its NodeInfo. */
 void
 push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res);
+/* It is who it was, and holds what it was given: it may carry traffic. */
+void
+push_port_rise(struct subnet *s, struct device *d, unsigned n);
+/* It was reset, or is another: nothing that it holds is known, and it is looked at again. */
+void
+push_port_doubt(struct subnet *s, struct live_port *p, const char *why);
 void
 push_port_looked(struct subnet *s, struct device *d, const struct transact_result *res);
 /* push_pkeys.c: P_Key tables. */
@@ -118,6 +124,17 @@ push_pkeys_lack(const struct subnet *s, const struct live_port *p);
 /* The link of this port may come up. */
 bool
 push_pkeys_may_rise(const struct subnet *s, const struct live_port *p);
+/* A host that is ARMED has told who it is: true if it is asked for its keys before it rises. */
+bool
+push_pkeys_prove(struct subnet *s, struct live_port *p);
+bool
+push_pkeys_proof_next(struct device *d, struct transact_request *r, unsigned *port);
+/* An answer for P_Keys is one of these. */
+bool
+push_pkeys_activates(const struct subnet *s);
+/* It; true: it is no failure. */
+bool
+push_pkeys_proved(struct subnet *s, struct device *d, const struct transact_result *res);
 /* The push has ended. */
 void
 push_pkeys_written(struct subnet *s);

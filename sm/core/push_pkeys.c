@@ -220,6 +220,62 @@ push_pkeys_may_rise(const struct subnet *s, const struct live_port *p)
 	return port != FABRIC_NONE;
 }
 
+/*
+ * It may have been reset since it was given its keys, while the link was as down as before, and the
+ * switch's mark that links changed is cleared only with what it is programmed with first. One block
+ * tells: a reset leaves none as it was that holds more than what devices begin with.
+ */
+bool
+push_pkeys_prove(struct subnet *s, struct live_port *p)
+{
+	if (!push_pkeys_planned(s) || !is_to_hold(s, p) ||
+	    tables_pkeys(&s->topo.tables, p, 0, NULL) != TABLES_HELD)
+		return false;
+	bits_set(&p->device->pkey_set, p->number);
+	transact_ready(s->transact, &p->device->agent.target);
+	return true;
+}
+
+bool
+push_pkeys_activates(const struct subnet *s)
+{
+	return s->push.step == PUSH_ACTIVATE || s->push.step == PUSH_LINKS_UP;
+}
+
+bool
+push_pkeys_proof_next(struct device *d, struct transact_request *r, unsigned *port)
+{
+	int n = bits_pop(&d->pkey_set);
+
+	if (n < 0)
+		return false;
+	r->method = MAD_GET;
+	r->attr_id = ATTR_P_KEY_TABLE;
+	r->cookie = (uint64_t)n;
+	*port = (unsigned)n;
+	return true;
+}
+
+bool
+push_pkeys_proved(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	unsigned n = res->cookie <= d->info.num_ports ? (unsigned)res->cookie : 0;
+	struct live_port *p = &d->ports[n];
+	uint16_t want[TABLES_KEYS];
+	uint32_t port = plan_port(s, p);
+
+	if (res->error || !p->peer || port == FABRIC_NONE)
+		return false;
+	/* What it does not tell it was seen to take. */
+	if (!res->mad_status)
+		tables_saw_pkeys(&s->topo.tables, p, 0, res->data);
+	if (block_held(s, p, port, 0, want) == 1)
+		push_port_rise(s, d, n);
+	else
+		push_port_doubt(s, p, "other P_Keys are held than were set");
+	return true;
+}
+
 bool
 push_pkeys_due(const struct subnet *s)
 {

@@ -9,8 +9,10 @@
  * who is behind it. One that came up anew within the push is left to the sweep (live_port.fell). A
  * host that is ARMED is asked once more who it is: if its place was taken before that it is found
  * now, and afterwards nobody can take it unseen, for a link that comes up anew is in INIT, from
- * where no step leads to ACTIVE. Between switches that would be a request for each cable; a sweep
- * asks there when the switch says that links came or went since (live_port.raised).
+ * where no step leads to ACTIVE. So it is with its P_Keys, which it has lost if it was reset after
+ * it was given them, and the link had not been up before (push_pkeys_prove). Between switches that
+ * would be a request for each cable; a sweep asks there when the switch says that links came or
+ * went since (live_port.raised).
  */
 #include "sm/core/push_i.h"
 
@@ -136,27 +138,27 @@ push_port_unproved(const struct subnet *s, const struct live_port *p)
 }
 
 void
-push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res)
+push_port_rise(struct subnet *s, struct device *d, unsigned n)
 {
-	struct live_port *p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
-	struct live_port *peer = live_peer(p);
-	char text[DEVICE_TEXT_SIZE];
-	struct nodeinfo ni;
+	struct live_port *p = &d->ports[n], *peer = live_peer(p);
 
-	nodeinfo_decode(&ni, res->data);
 	if (!peer)
 		return;
-	if (ni.node_guid == d->guid && ni.port_guid == p->guid && ni.local_port == p->number) {
-		p->raised = peer->raised = false;
-		bits_set(&d->activate, p->number);
-		bits_set(&peer->device->activate, peer->number);
-		transact_ready(s->transact, &d->agent.target);
-		transact_ready(s->transact, &peer->device->agent.target);
-		return;
-	}
-	device_text(text, d, s->env.names);
-	log_limited(&s->limit_device, LOG_L_NOTICE, "where %s was found another device answers: "
-		    "both are looked for", text);
+	p->raised = peer->raised = false;
+	bits_set(&d->activate, p->number);
+	bits_set(&peer->device->activate, peer->number);
+	transact_ready(s->transact, &d->agent.target);
+	transact_ready(s->transact, &peer->device->agent.target);
+}
+
+void
+push_port_doubt(struct subnet *s, struct live_port *p, const char *why)
+{
+	char text[DEVICE_TEXT_SIZE];
+
+	device_text(text, p->device, s->env.names);
+	log_limited(&s->limit_device, LOG_L_NOTICE, "where %s was found %s: it is looked at again",
+		    text, why);
 	topo_doubt_link(p);
 	tables_forget(&s->topo.tables, p);
 	guids_forget(s, p);
@@ -165,6 +167,21 @@ push_port_proved(struct subnet *s, struct device *d, const struct transact_resul
 	s->push.failed_ports++;
 	if (!s->push.first_failure[0])
 		snprintf(s->push.first_failure, sizeof(s->push.first_failure),
-			 "where %s was found another device answers", text);
-	push_look_again(s, peer->device);
+			 "where %s was found %s", text, why);
+	push_look_again(s, p->peer);
+}
+
+void
+push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct live_port *p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
+	struct nodeinfo ni;
+
+	nodeinfo_decode(&ni, res->data);
+	if (!p->peer)
+		return;
+	if (ni.node_guid != d->guid || ni.port_guid != p->guid || ni.local_port != p->number)
+		push_port_doubt(s, p, "another device answers");
+	else if (!push_pkeys_prove(s, p))
+		push_port_rise(s, d, p->number);
 }

@@ -57,6 +57,9 @@ static const struct {
 	  "seed=621216 sms=1 lmc=0 engine=0 levels=0 tenants=0 sweep=10; switch-off +6 any/0 "
 	  "10055 37409; host-up +3209496 any/0 96551 92334; lid-twice +2205 any/0 85525 23618; "
 	  "settle +0 any/0 0 0" },
+	{ "a host is reset after it was given its keys, and before its link was ever up", "ft2 14 "
+	  "6 1; seed=168506 sms=2 lmc=0 engine=0 levels=2 tenants=1 sweep=10; drain +714 any/0 "
+	  "29245 30438; host-reboot +7 any/0 92885 53599" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -15,7 +15,7 @@
  * of a restart and of a return, at once or by a hand that takes its time. The links are up again
  * before the next request, and an answer does not say whose it is. All the same nobody has a key of
  * others on a link that carries traffic, and in the end each device holds what is meant for it,
- * without an administrator's help.
+ * without an administrator's help. Nor does a host lack its keys that is reset with any request.
  */
 #define BOUND SEC(40)		/* light sweeps come every 10 s */
 #define KEY 0x42		/* of a partition with one member, the host in the first place */
@@ -27,6 +27,7 @@ struct exchange {
 	const char *far[2];		/* and what is behind them, which is exchanged */
 	void (*cause)(struct bed_sm *sm, const struct exchange *c);	/* requests follow */
 	monotime hand;			/* how long the cables hang loose */
+	bool reset;			/* they stay where they are, and are reset */
 };
 
 struct run {
@@ -77,6 +78,10 @@ unplug(void *arg)
 	struct run *r = arg;
 	struct loop_timer *t;
 
+	for (unsigned i = 0; i < 2 && r->c->reset; i++)
+		model_reboot(r->sm->bed->m, r->far[i]);
+	if (r->c->reset)
+		return;
 	for (unsigned i = 0; i < 2; i++)
 		model_unplug(r->sm->bed->m, r->near[i], r->near_port[i]);
 	if (!r->c->hand) {
@@ -271,6 +276,15 @@ hosts_that_return(void **state)
 }
 
 static void
+hosts_that_are_reset(void **state)
+{
+	(void)state;
+	all_requests(&(struct exchange){ HOSTS, .cause = comes_up, .reset = true });
+	all_requests(&(struct exchange){ HOSTS, .cause = restarts, .reset = true });
+	all_requests(&(struct exchange){ HOSTS, .cause = come_back, .reset = true });
+}
+
+static void
 switches_at_a_restart(void **state)
 {
 	(void)state;
@@ -292,6 +306,7 @@ main(void)
 		cmocka_unit_test(hosts_at_bring_up_by_hand),
 		cmocka_unit_test(hosts_at_a_restart),
 		cmocka_unit_test(hosts_that_return),
+		cmocka_unit_test(hosts_that_are_reset),
 		cmocka_unit_test(switches_at_a_restart),
 		cmocka_unit_test(switches_that_return),
 	};
