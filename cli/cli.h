@@ -135,6 +135,11 @@ plural(uint64_t n);	/* "s", or "" for one */
 const char *
 plural_es(uint64_t n);	/* "es", or "" for one */
 
+/* A list of numbers with ranges, "0-3 7"; "-" of none. (rows.c) */
+#define RANGES_SIZE 120u
+const char *
+ranges_text(const json_t *list, char text[RANGES_SIZE]);
+
 /*
  * rows.c. A row, or a member of it, may be an end: an object with "node" (or "name"), "guid" and
  * perhaps "port".
@@ -189,6 +194,8 @@ void
 print_qos(const struct cli *c, const json_t *data);
 void
 print_explain(const struct cli *c, const json_t *data);
+void
+print_adaptive(const struct cli *c, const json_t *data);
 void
 print_congestion(const struct cli *c, const json_t *data);
 void

@@ -21,7 +21,7 @@ static const char *const levels[] = { "error", "warning", "notice", "info", "deb
 static const char *const event_types[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
 	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
-	"health", "quarantined", "released", "overdue", "state", NULL,
+	"health", "quarantined", "released", "overdue", "state", "adaptive", NULL,
 };
 
 static const struct cli_option wait_options[] = {
@@ -47,6 +47,11 @@ static const struct cli_option port_options[] = {
 	FLAG("down", "down", "only what is not active, and lost cables"),
 	FLAG("slow", "slow", "only what runs slower than most of its kind"),
 	ALL,
+	{ 0 },
+};
+
+static const struct cli_option adaptive_options[] = {
+	FLAG("all", "all", "every switch"),
 	{ 0 },
 };
 
@@ -276,6 +281,14 @@ const struct cli_command cli_commands[] = {
 		.doing = "reading what is wrong",
 		.print = print_health,
 	}, {
+		.name = "show adaptive",
+		.synopsis = "[--all]",
+		.help = "adaptive routing: which switches spread packets, and why others do not",
+		.more = "Without --all, of more than 50 switches only the noteworthy are shown.\n",
+		.options = adaptive_options,
+		.doing = "reading adaptive routing",
+		.print = print_adaptive,
+	}, {
 		.name = "show congestion",
 		.synopsis = "",
 		.help = "congestion control: what is wanted, and what each device was read to hold",
@@ -327,7 +340,8 @@ const struct cli_command cli_commands[] = {
 		.help = "what happened",
 		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
 			"link-down, silent, duplicate, refused, routed, repaired, fallback,\n"
-			"unrouted, trap, config, health, quarantined, released, overdue or state.\n"
+			"unrouted, trap, config, health, quarantined, released, overdue, state or\n"
+			"adaptive.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",

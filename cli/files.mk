@@ -8,6 +8,7 @@ cli_src := \
 	cli/print.c \
 	cli/print_check.c \
 	cli/print_clients.c \
+	cli/print_adaptive.c \
 	cli/print_congestion.c \
 	cli/print_counters.c \
 	cli/print_ha.c \

@@ -394,12 +394,14 @@ print_path(const struct cli *c, const json_t *data)
 {
 	static const struct table_column columns[] = {
 		{ "HOP", true }, { "NODE", false }, { "GUID", false }, { "IN", true },
-		{ "OUT", true }, { "VL", true }, { "ALTERNATIVES", true },
+		{ "OUT", true }, { "VL", true }, { "ALTERNATIVES", false },
 	};
 	const json_t *hops = json_object_get(data, "hops");
 	bool alternatives = has_alternatives(hops);
 	struct table *t = table_new(columns, alternatives ? 7 : 6);
 	size_t i, last = json_array_size(hops) - 1;
+	char text[RANGES_SIZE];
+	bool spread = false;
 	json_t *h;
 
 	(void)c;
@@ -414,10 +416,13 @@ print_path(const struct cli *c, const json_t *data)
 		table_cell(t, i < last ? "%llu" : "-", N(h, "out"));
 		table_cell(t, i < last ? "%llu" : "-", N(h, "vl"));
 		if (alternatives)
-			table_cell(t, "%zu", json_array_size(json_object_get(h, "alternatives")));
+			table_cell(t, "%s", ranges_text(json_object_get(h, "alternatives"), text));
+		spread |= field_bool(h, "spread");
 	}
 	table_print(t, stdout);
 	table_free(t);
+	if (alternatives && !spread)
+		emit(stdout, "such packets are not spread: alternatives replace dead ports\n");
 }
 
 void

@@ -141,6 +141,29 @@ check_dump(const json_t *d)
 		     N(d, "multicast_loops"), N(d, "multicast_unreached"));
 }
 
+/* Groups of adaptive routing; NULL: there are none. */
+static void
+print_spread(const json_t *a)
+{
+	char took[DURATION_TEXT_SIZE];
+
+	if (!a)
+		return;
+	emit(stdout, "adaptive %llu switch%s, %llu group%s, %llu at most of one",
+	     N(a, "switches"), plural_es(field_uint(a, "switches")), N(a, "groups"),
+	     plural(field_uint(a, "groups")), N(a, "groups_max"));
+	if (json_object_get(a, "took_ms"))
+		emit(stdout, ", in %s\n", ms_text(took, a, "took_ms"));
+	else
+		emit(stdout, ", proved with the tables\n");
+	if (field_uint(a, "left_out"))
+		emit(stdout, "         %llu set%s of ports found no group: their LIDs are static\n",
+		     N(a, "left_out"), plural(field_uint(a, "left_out")));
+	if (field_uint(a, "cut"))
+		emit(stdout, "         %llu group%s cut to be safe: %s\n", N(a, "cut"),
+		     plural(field_uint(a, "cut")), field_str(a, "cut_first"));
+}
+
 void
 print_check(const struct cli *c, const json_t *d)
 {
@@ -163,6 +186,8 @@ print_check(const struct cli *c, const json_t *d)
 	if (field_str(d, "cycle")[0])
 		emit(stdout, "         %s\n", field_str(d, "cycle"));
 	check_dump(d);
+	if (c->command->print == print_check)	/* offline it is said beside the routing */
+		print_spread(json_object_get(d, "adaptive"));
 	check_quality(d);
 	/* Not of a running routing: there the note is the engine's, and weft status has it. */
 	if (c->command->print == print_check && field_str(d, "note")[0])
@@ -195,25 +220,6 @@ print_levels(const json_t *d)
 	}
 	if (json_is_string(json_object_get(d, "shared")))
 		emit(stdout, "         %s\n", field_str(d, "shared"));
-}
-
-/* Groups of adaptive routing; NULL: there are none. */
-static void
-print_spread(const json_t *a)
-{
-	char took[DURATION_TEXT_SIZE];
-
-	if (!a)
-		return;
-	emit(stdout, "adaptive %llu switch%s, %llu group%s, %llu at most of one, in %s\n",
-	     N(a, "switches"), plural_es(field_uint(a, "switches")), N(a, "groups"),
-	     plural(field_uint(a, "groups")), N(a, "groups_max"), ms_text(took, a, "took_ms"));
-	if (field_uint(a, "left_out"))
-		emit(stdout, "         %llu set%s of ports found no group: their LIDs are static\n",
-		     N(a, "left_out"), plural(field_uint(a, "left_out")));
-	if (field_uint(a, "cut"))
-		emit(stdout, "         %llu group%s cut to be safe: %s\n", N(a, "cut"),
-		     plural(field_uint(a, "cut")), field_str(a, "cut_first"));
 }
 
 /* What a routing offline has besides the proof. */

@@ -8,34 +8,13 @@
  * Congestion control for people: what is wanted, how many ports hold it, and what each told.
  */
 #define N(o, key) ((unsigned long long)field_uint(o, key))
-#define LIST_SIZE 120u
-
-/* Numbers with ranges: "0-3 7"; "-" of none. */
-static const char *
-ranges_text(const json_t *list, char text[LIST_SIZE])
-{
-	size_t len = json_array_size(list), at = 0, i = 0;
-
-	snprintf(text, LIST_SIZE, "-");
-	while (i < len && at < LIST_SIZE) {
-		long long first = (long long)json_integer_value(json_array_get(list, i));
-		long long last = first;
-
-		while (++i < len && json_integer_value(json_array_get(list, i)) == last + 1)
-			last++;
-		at += (size_t)snprintf(text + at, LIST_SIZE - at, "%s%lld", at ? " " : "", first);
-		if (last > first && at < LIST_SIZE)
-			at += (size_t)snprintf(text + at, LIST_SIZE - at, "-%lld", last);
-	}
-	return text;
-}
 
 static void
 print_wanted(const json_t *data)
 {
 	const json_t *w = json_object_get(data, "wanted"), *ports = json_object_get(data, "ports");
 	const json_t *off = json_object_get(w, "levels_off");
-	char text[LIST_SIZE];
+	char text[RANGES_SIZE];
 
 	if (!field_bool(data, "enabled")) {
 		emit(stdout, "congestion control is off%s\n", field_bool(data, "undoing") ?
@@ -60,7 +39,7 @@ cell_settings(struct table *t, const json_t *row)
 	const json_t *sw = json_object_get(row, "switch"), *host = json_object_get(row, "host");
 	const json_t *levels = json_object_get(host, "levels");
 	const json_t *first = json_array_get(levels, 0);
-	char text[LIST_SIZE];
+	char text[RANGES_SIZE];
 
 	if (json_is_object(sw))
 		table_cell(t, "threshold %llu, size %llu, rate %llu, victims %s",

@@ -184,3 +184,22 @@ names_free(struct names *n)
 	mem_free(n->list);
 	mem_free(n);
 }
+
+const char *
+ranges_text(const json_t *list, char text[RANGES_SIZE])
+{
+	size_t len = json_array_size(list), at = 0, i = 0;
+
+	snprintf(text, RANGES_SIZE, "-");
+	while (i < len && at < RANGES_SIZE) {
+		long long first = (long long)json_integer_value(json_array_get(list, i));
+		long long last = first;
+
+		while (++i < len && json_integer_value(json_array_get(list, i)) == last + 1)
+			last++;
+		at += (size_t)snprintf(text + at, RANGES_SIZE - at, "%s%lld", at ? " " : "", first);
+		if (last > first && at < RANGES_SIZE)
+			at += (size_t)snprintf(text + at, RANGES_SIZE - at, "-%lld", last);
+	}
+	return text;
+}

@@ -233,11 +233,20 @@ fill(const struct ballot *b, const struct plan_ar_switch *from, struct plan_ar_s
 	memcpy(to->table_of, from->table_of, sizeof(to->table_of));
 }
 
+uint8_t
+adaptive_mode(const struct adaptive_input *in, const struct adaptive_ability *can)
+{
+	if (!in->sls || (in->sls != UINT16_MAX && !can->by_sl) ||
+	    (in->transports && !can->by_transport))
+		return AR_STATIC;
+	return in->mode;
+}
+
 static void
 parameters(const struct adaptive_input *in, const struct adaptive_ability *can,
 	   struct plan_ar_switch *s)
 {
-	s->mode = in->mode;
+	s->mode = adaptive_mode(in, can);
 	s->recovery = in->recovery && can->recovery;
 	s->sls = can->by_sl ? in->sls : UINT16_MAX;
 	s->transports = can->by_transport ? in->transports : 0;

@@ -36,6 +36,11 @@ struct adaptive_input {
 	unsigned threads;			/* 0: one per core */
 };
 
+/* enum ar_lid_state of LIDs that have a group on such a switch: AR_STATIC where nothing may be
+ * spread, or where it cannot be told what may not. */
+uint8_t
+adaptive_mode(const struct adaptive_input *in, const struct adaptive_ability *can);
+
 /* The section; without any switch in it, if none is able. The caller has the reference. */
 struct plan_adaptive *
 adaptive_make(const struct adaptive_input *in);

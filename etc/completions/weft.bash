@@ -42,8 +42,8 @@ _weft_values_of() {
 	--type)
 		if [ "$1" = "show events" ]; then
 			echo start port role sweep node-up node-down link-up link-down silent \
-				duplicate refused routed repaired fallback unrouted trap config
-				health quarantined released overdue state
+				duplicate refused routed repaired fallback unrouted trap config \
+				health quarantined released overdue state adaptive
 		else
 			echo ca switch router
 		fi ;;
@@ -107,7 +107,7 @@ _weft() {
 	elif [ "$command" = import ]; then
 		words=opensm
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions qos congestion counters health services subscriptions routes engines events ha topology"
+		words="nodes switches ports links multicast partitions qos adaptive congestion counters health services subscriptions routes engines events ha topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -43,12 +43,20 @@ enum config_action {
 	ACTION_DISABLE,		/* and the port is switched off, until then */
 };
 
-/* What a manager does with the tables that it finds when it becomes master. */
+/* Whether switches spread packets over several ports. */
 enum config_adaptive {
 	CONFIG_ADAPTIVE_OFF,
-	CONFIG_ADAPTIVE_ON,
+	CONFIG_ADAPTIVE_ON,	/* where they can */
+	CONFIG_ADAPTIVE_AUTO,	/* levels of service that say so; else they only replace ports
+				 * that are dead */
 };
 
+enum config_spread {
+	CONFIG_SPREAD_FREE,	/* packet by packet */
+	CONFIG_SPREAD_BOUNDED,	/* the port is kept for a burst */
+};
+
+/* What a manager does with the tables that it finds when it becomes master. */
 enum config_takeover {
 	TAKEOVER_KEEP,		/* they stay, if they can be proved */
 	TAKEOVER_CONVERGE,	/* they become those of its engines */
@@ -76,6 +84,18 @@ struct config_subnet {
 		const char **engines;	/* NULL-terminated */
 		enum config_fallback fallback;
 		enum config_adaptive adaptive;
+		/* Node selections, NULL-terminated: switches that are, unless the second
+		 * has them, too; no first ones: all. */
+		const char **adaptive_switches;
+		const char **adaptive_except;
+		unsigned *adaptive_sls;		/* service levels that may be spread */
+		unsigned nadaptive_sls;		/* 0: all */
+		const char **adaptive_transports;	/* "rc" ... */
+		enum config_spread adaptive_mode;
+		monotime adaptive_ageing;	/* idle gap that ends a burst */
+		bool adaptive_recovery;		/* dead ports are replaced by the switch */
+		unsigned adaptive_errors;	/* so many are forgiven */
+		monotime adaptive_error_window;	/* in this time; 0: any */
 		uint64_t *roots;	/* GUIDs */
 		unsigned nroots;
 		struct {

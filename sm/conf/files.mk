@@ -10,6 +10,7 @@ conf_src := \
 	sm/conf/option_text.c \
 	sm/conf/print.c \
 	sm/conf/schema.c \
+	sm/conf/schema_check.c \
 	sm/conf/schema_partition.c \
 	sm/conf/schema_qos.c \
 	sm/conf/select.c

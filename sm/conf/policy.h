@@ -89,6 +89,13 @@ enum config_priority {
 	PRIORITY_HIGH,
 };
 
+/* Whether switches may spread packets of a level. */
+enum config_level_spread {
+	LEVEL_SPREAD_AUTO,		/* as service levels are without it */
+	LEVEL_SPREAD_YES,
+	LEVEL_SPREAD_NO,
+};
+
 /* `qos.levels`. The first is that of all traffic that no rule names. */
 struct config_level {
 	const char *name;		/* as a subnet's */
@@ -100,6 +107,7 @@ struct config_level {
 	unsigned rate;			/* most that paths are told, code; 0: any */
 	unsigned mtu;			/* likewise; 0: any */
 	unsigned packet_life;		/* lifetime code told, 1..63; 0: `subnet_timeout` */
+	enum config_level_spread adaptive;	/* by switches that route adaptively */
 };
 
 /* A range of numbers, both ends included. */

@@ -25,7 +25,9 @@
 	.help = (text)
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
-static const char *const adaptive_words[] = { "off", "on", NULL };
+static const char *const adaptive_words[] = { "off", "on", "auto", NULL };
+static const char *const spread_words[] = { "free", "bounded", NULL };
+static const char *const transport_words[] = { "rc", "uc", "dc", "ud", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const action_words[] = {
 	"ignore", "report", "drain", "isolate", "disable", NULL,
@@ -125,55 +127,6 @@ check_group(struct region *r, const char *s)
 	if (!isalpha(first) && first != '_' && first < 0x80)
 		return NULL;
 	return strlen(s) < 256 && !strpbrk(s, ":,/") ? s : NULL;
-}
-
-const char *
-schema_check_name(struct region *r, const char *s)
-{
-	static const char letters[] = "-abcdefghijklmnopqrstuvwxyz0123456789_";
-	size_t len = strlen(s);
-
-	(void)r;
-	return len >= 1 && len <= 31 && *s != '-' && strspn(s, letters) == len ? s : NULL;
-}
-
-/* Names stand in commands beside ports and GUIDs, and behind "partition:". */
-const char *
-schema_check_partition(struct region *r, const char *s)
-{
-	(void)r;
-	return strlen(s) <= 63 && !strpbrk(s, "/:") ? s : NULL;
-}
-
-const char *
-schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, unsigned most)
-{
-	char *copy = region_strdup(r, s), *next = copy;
-	uint64_t a, b;
-	unsigned n = 0;
-	struct buf out = { 0 };
-
-	while (next && n <= most) {
-		char *pair = next + strspn(next, " "), *colon;
-
-		next = strchr(pair, ',');
-		if (next)
-			*next++ = '\0';
-		for (size_t len = strlen(pair); len && pair[len - 1] == ' '; len--)
-			pair[len - 1] = '\0';
-		colon = strchr(pair, ':');
-		if (colon)
-			*colon++ = '\0';
-		if (!colon || !number_parse(pair, 0, first, &a) ||
-		    !number_parse(colon, 0, second, &b))
-			n = most;
-		else
-			buf_printf(&out, "%s%u:%u", n ? ", " : "", (unsigned)a, (unsigned)b);
-		n++;
-	}
-	copy = n <= most ? region_strdup(r, out.data) : NULL;
-	buf_free(&out);
-	return copy;
 }
 
 static const char *
@@ -543,8 +496,65 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive),
 		.help = "on: switches that can do so spread packets over all of the shortest "
 			"ways, by groups of ports that are proved as the tables are: in trees, and "
-			"in a dragonfly within its rule; elsewhere over parallel cables. off: they "
-			"forward by their tables alone.",
+			"in a dragonfly within its rule; elsewhere over parallel cables. Packets "
+			"of one connection overtake each other then, which not all hosts can put "
+			"up with. auto: only levels of service are spread whose "
+			"qos.levels[].adaptive is yes; else groups do no more than replace ports "
+			"that are dead. off: switches forward by their tables alone, and none is "
+			"asked what it can. That is the initial value because neither what hosts "
+			"put up with nor all of the attributes of switches are published.",
+	}, {
+		.name = "routing.adaptive_switches", .type = OPTION_SELECTIONS, .initial = "[]",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_switches),
+		.help = "Switches that adaptive routing is for; without any, all.",
+	}, {
+		.name = "routing.adaptive_except", .type = OPTION_SELECTIONS, .initial = "[]",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_except),
+		.help = "Switches that it is not for, whatever selects them.",
+	}, {
+		.name = "routing.adaptive_sls", .type = OPTION_NUMBERS, .max = 15,
+		.initial = "[]", .stage = STAGE_ROUTING,
+		.offset = IN_SUBNET(routing.adaptive_sls),
+		.count = IN_SUBNET(routing.nadaptive_sls),
+		.help = "Service levels whose packets may be spread; without any, all. What "
+			"qos.levels[].adaptive says of a level counts instead. A switch that "
+			"cannot tell service levels apart spreads none unless all may be.",
+	}, {
+		.name = "routing.adaptive_transports", .type = OPTION_WORDS, .filled = true,
+		.initial = "[rc, uc, dc]", .words = transport_words,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_transports),
+		.help = "Transports whose packets may be spread. Datagrams (ud) are left out "
+			"because programs rely on their order, though nobody promised it. A "
+			"switch that cannot tell transports apart spreads none unless all may "
+			"be.",
+	}, {
+		.name = "routing.adaptive_mode", .type = OPTION_WORD, .initial = "free",
+		.words = spread_words,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_mode),
+		.help = "free: a port is chosen for each packet. bounded: it is kept until "
+			"nothing came for routing.adaptive_ageing, so that fewer packets "
+			"overtake others and links are loaded less evenly.",
+	}, {
+		.name = "routing.adaptive_ageing", .type = OPTION_DURATION, .min = 1000,
+		.max = (uint64_t)SEC(4), .initial = "30us",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_ageing),
+		.help = "Time without a packet that ends a burst, where the mode is bounded.",
+	}, {
+		.name = "routing.adaptive_recovery", .type = OPTION_BOOL, .initial = "true",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_recovery),
+		.help = "Switches that can do so replace a dead port by another of its group by "
+			"themselves, for packets of all kinds, until new tables are there.",
+	}, {
+		.name = "routing.adaptive_errors", .type = OPTION_NUMBER, .max = 1000,
+		.initial = "10", .stage = STAGE_LIVE, .offset = IN_SUBNET(routing.adaptive_errors),
+		.help = "Switches that may fail to be set up in a row, within "
+			"routing.adaptive_error_window. At one more all that are not finished "
+			"stay with their tables, and are tried again later.",
+	}, {
+		.name = "routing.adaptive_error_window", .type = OPTION_DURATION,
+		.min = MSEC_U(1), .max = HOUR_U(1), .zero = true, .initial = "5s",
+		.stage = STAGE_LIVE, .offset = IN_SUBNET(routing.adaptive_error_window),
+		.help = "That time; 0: any number may fail.",
 	}, {
 		.name = "routing.roots", .type = OPTION_GUIDS, .min = 1, .max = UINT64_MAX,
 		.initial = "[]", .stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.roots),

@@ -11,6 +11,7 @@
 #define IN_ARBITRATION(field) offsetof(struct config_arbitration, field)
 #define ENTRIES_MAX 64u		/* of one table of arbitration */
 
+static const char *const spread_words[] = { "auto", "yes", "no", NULL };
 static const char *const priority_words[] = { "low", "high", NULL };
 static const char *const application_words[] = {
 	"any", "ipoib", "iser", "lustre", "nvmeof", "rds", "sdp", "srp", NULL,
@@ -69,6 +70,11 @@ const struct option schema_level[] = {
 		.stage = STAGE_ROUTING, .offset = IN_LEVEL(packet_life),
 		.help = "PacketLifeTime that they tell, 4.096 us times 2 to this power; auto is "
 			"subnet_timeout.",
+	}, {
+		.name = "adaptive", .type = OPTION_WORD, .initial = "auto", .words = spread_words,
+		.stage = STAGE_ROUTING, .offset = IN_LEVEL(adaptive),
+		.help = "Whether switches that route adaptively spread its packets: yes, no, or "
+			"auto, as routing.adaptive and routing.adaptive_sls have it.",
 	},
 	{ .name = NULL },
 };

@@ -126,6 +126,43 @@ put_off(struct subnet *s, struct device *d)
 	ar->retry_at = loop_now(s->env.loop) + after;
 }
 
+/* Something that is common to all may be wrong: who is not finished stays with its plain table.
+ * One that is being turned on is waited for. */
+static void
+break_off(struct subnet *s)
+{
+	s->adaptive.broken_off = true;
+	list_each(it, &s->topo.devices) {
+		struct live_adaptive *ar = list_entry(it, struct device, all)->ar;
+
+		if (!ar || ar->state == ADAPTIVE_ON || ar->step == ADAPTIVE_NOTHING ||
+		    ar->step == ADAPTIVE_ENABLE)
+			continue;
+		ar->step = ADAPTIVE_NOTHING;
+		ar->failed = true;
+	}
+}
+
+static void
+count_error(struct subnet *s)
+{
+	monotime now = loop_now(s->env.loop), window = s->conf->routing.adaptive_error_window;
+	struct adaptives *a = &s->adaptive;
+
+	if (now - a->errors_since > window) {
+		a->errors = 0;
+		a->errors_since = now;
+	}
+	a->errors++;
+	if (!window || a->broken_off || a->errors <= s->conf->routing.adaptive_errors ||
+	    s->stage != SUBNET_ADAPTIVE)
+		return;
+	break_off(s);
+	subnet_event(s, EVENT_ADAPTIVE, LOG_L_WARNING, 0, 0, "adaptive routing is broken off: %u "
+		     "failures in a row; switches that are not set up stay with their static "
+		     "tables for now", a->errors);
+}
+
 void
 adaptive_failed(struct subnet *s, struct device *d, const char *what)
 {
@@ -136,10 +173,11 @@ adaptive_failed(struct subnet *s, struct device *d, const char *what)
 	put_off(s, d);
 	adaptive_forget(d);
 	s->adaptive.due = true;
+	count_error(s);
 	if (ar->told)
 		return;
 	ar->told = true;
-	subnet_event(s, EVENT_REFUSED, LOG_L_WARNING, d->guid, 0,
+	subnet_event(s, EVENT_ADAPTIVE, LOG_L_WARNING, d->guid, 0,
 		     "adaptive routing of %s: it %s; it forwards by its static table",
 		     device_text(text, d, s->env.names), what);
 }
@@ -189,6 +227,13 @@ info_is(const struct ar_info *a, const struct ar_info *b)
 	return !memcmp(x, y, sizeof(x));
 }
 
+/* It would spread nothing, nor replace anything. */
+static bool
+is_idle(const struct plan_ar_switch *goal)
+{
+	return goal->mode == AR_STATIC && !goal->recovery;
+}
+
 static enum adaptive_step
 next_step(const struct subnet *s, struct device *d)
 {
@@ -202,7 +247,7 @@ next_step(const struct subnet *s, struct device *d)
 	case ADAPTIVE_UNASKED:
 		return ar->leave ? ADAPTIVE_NOTHING : ADAPTIVE_ASK;
 	case ADAPTIVE_STATIC:
-		if (!goal || !d->lft_trusted || !d->lft ||
+		if (!goal || is_idle(goal) || !d->lft_trusted || !d->lft ||
 		    d->lft != s->plan->rows[s->plan->fabric->nodes[d->fabric_node].sw])
 			break;
 		return ADAPTIVE_SET_UP;
@@ -212,12 +257,38 @@ next_step(const struct subnet *s, struct device *d)
 		if (!goal || goal != ar->held || ar->read)
 			break;
 		wanted_info(ar, goal, true, &w);
+		w.group_top = ar->info.group_top;	/* not all keep it */
 		return info_is(&w, &ar->info) ? ADAPTIVE_NOTHING : ADAPTIVE_ENABLE;
 	case ADAPTIVE_ABSENT:
 	case ADAPTIVE_STATES:
 		break;
 	}
 	return ADAPTIVE_NOTHING;
+}
+
+/* It may be on or not: its plain table is to be written. */
+static void
+lose(struct subnet *s, struct device *d)
+{
+	d->ar->state = ADAPTIVE_ON;
+	topo_doubt_table(d);
+	s->want_route = true;
+}
+
+/* What the switch is to have by the plan in force. */
+static void
+take_goal(struct subnet *s, struct device *d)
+{
+	struct live_adaptive *ar = d->ar;
+
+	plan_ar_switch_unref(ar->goal);
+	ar->goal = plan_ar_switch_ref(adaptive_section(s->plan, d));
+	plan_row_unref(ar->row);
+	ar->row = plan_row_ref(d->lft);
+	plan_lids_unref(ar->lids);
+	ar->lids = plan_lids_ref(s->plan->lids);
+	fabric_unref(ar->of);
+	ar->of = fabric_ref(s->plan->fabric);
 }
 
 static void
@@ -232,19 +303,15 @@ begin_device(struct subnet *s, struct device *d)
 	ar = d->ar;
 	ar->failed = false;
 	ar->next = 0;
+	if (adaptive_is_on(d) && ar->held && is_idle(ar->held)) {
+		ar->useless = s->want_route = true;
+		return;
+	}
 	ar->step = next_step(s, d);
 	if (ar->step == ADAPTIVE_NOTHING)
 		return;
-	if (ar->step == ADAPTIVE_SET_UP || ar->step == ADAPTIVE_ENABLE) {
-		plan_ar_switch_unref(ar->goal);
-		ar->goal = plan_ar_switch_ref(adaptive_section(s->plan, d));
-		plan_row_unref(ar->row);
-		ar->row = plan_row_ref(d->lft);
-		plan_lids_unref(ar->lids);
-		ar->lids = plan_lids_ref(s->plan->lids);
-		fabric_unref(ar->of);
-		ar->of = fabric_ref(s->plan->fabric);
-	}
+	if (ar->step == ADAPTIVE_SET_UP || ar->step == ADAPTIVE_ENABLE)
+		take_goal(s, d);
 	transact_ready(s->transact, &d->agent.target);
 }
 
@@ -256,7 +323,7 @@ adaptive_write(struct subnet *s)
 	if (!a->due || !is_wanted(s) || s->role != ROLE_MASTER || s->ending || !s->plan ||
 	    loop_now(s->env.loop) < a->retry_at)
 		return false;
-	a->due = false;
+	a->due = a->broken_off = false;
 	subnet_set_stage(s, SUBNET_ADAPTIVE);
 	list_each(it, &s->topo.devices)
 		begin_device(s, list_entry(it, struct device, all));
@@ -364,17 +431,9 @@ adaptive_next(struct subnet *s, struct agent *a, struct transact_request *r)
 
 /* ---- Answers ---- */
 
-/* It may be on or not: its plain table is to be written. */
+/* `was`: as it was known to be. */
 static void
-lose(struct subnet *s, struct device *d)
-{
-	d->ar->state = ADAPTIVE_ON;
-	topo_doubt_table(d);
-	s->want_route = true;
-}
-
-static void
-info_read(struct subnet *s, struct device *d)
+info_read(struct subnet *s, struct device *d, const struct ar_info *was)
 {
 	struct live_adaptive *ar = d->ar;
 	bool on = ar->info.enable || ar->info.fr_en;
@@ -382,15 +441,16 @@ info_read(struct subnet *s, struct device *d)
 	ar->step = ADAPTIVE_NOTHING;
 	ar->look = false;
 	if (ar->state == ADAPTIVE_ON) {
-		struct ar_info w;
-
 		if (!ar->held)
 			return;
-		wanted_info(ar, ar->held, true, &w);
-		if (w.enable == ar->info.enable && w.fr_en == ar->info.fr_en)
-			return;
 		/* It was reset, or somebody else has seen to it. */
-		lose(s, d);
+		if (was->enable != ar->info.enable || was->fr_en != ar->info.fr_en) {
+			lose(s, d);
+			return;
+		}
+		ar->step = next_step(s, d);
+		if (ar->step == ADAPTIVE_ENABLE)
+			take_goal(s, d);
 	} else if (on) {
 		/* By whom we do not know: begin anew. */
 		lose(s, d);
@@ -408,9 +468,12 @@ turned_on(struct subnet *s, struct device *d)
 	char text[DEVICE_TEXT_SIZE];
 
 	ar->step = ADAPTIVE_NOTHING;
-	if (ar->state != ADAPTIVE_ON)
+	if (ar->state != ADAPTIVE_ON) {
 		log_info("adaptive routing of %s is on: %u groups",
 			 device_text(text, d, s->env.names), ar->goal->used);
+		s->adaptive.came_on++;
+		s->adaptive.one_on = d->guid;
+	}
 	ar->state = ADAPTIVE_ON;
 	ar->failures = 0;
 	ar->told = false;
@@ -431,6 +494,8 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 	struct live_adaptive *ar = d->ar;
 	char what[100];
 
+	if (ar->step == ADAPTIVE_NOTHING)	/* broken off */
+		return;
 	if (res->mad_status && (ar->step == ADAPTIVE_ASK || ar->step == ADAPTIVE_READ)) {
 		ar->state = ADAPTIVE_ABSENT;
 		ar->step = ADAPTIVE_NOTHING;
@@ -460,7 +525,7 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 {
 	struct live_adaptive *ar = d->ar;
 	struct ar_general general;
-	struct ar_info sent;
+	struct ar_info sent, was;
 
 	switch (ar->step) {
 	case ADAPTIVE_ASK:
@@ -472,8 +537,9 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		ar->step = ADAPTIVE_NOTHING;
 		return;
 	case ADAPTIVE_READ:
+		was = ar->info;
 		ar_info_decode(&ar->info, res->data);
-		info_read(s, d);
+		info_read(s, d, &was);
 		return;
 	case ADAPTIVE_SET_UP:
 	case ADAPTIVE_ENABLE:
@@ -522,11 +588,51 @@ adaptive_done(struct subnet *s, struct agent *a, const struct transact_result *r
 		transact_ready(s->transact, &d->agent.target);
 }
 
+/* How many switches came to do what, one record however many they are. */
+static void
+tell_of(struct subnet *s, uint32_t *n, uint64_t one, const char *what)
+{
+	const struct device *d = topo_find(&s->topo, one);
+	char text[DEVICE_TEXT_SIZE];
+
+	if (*n == 1 && d)
+		subnet_event(s, EVENT_ADAPTIVE, LOG_L_INFO, one, 0, "adaptive routing of %s is %s",
+			     device_text(text, d, s->env.names), what);
+	else if (*n)
+		subnet_event(s, EVENT_ADAPTIVE, LOG_L_INFO, 0, 0,
+			     "adaptive routing of %u switches is %s", *n, what);
+	*n = 0;
+}
+
+void
+adaptive_tell(struct subnet *s)
+{
+	const struct plan_adaptive *p = s->plan ? s->plan->adaptive : NULL;
+	struct adaptives *a = &s->adaptive;
+	uint32_t cut = p ? p->cut : 0;
+
+	tell_of(s, &a->went_off, a->one_off, "off, as configured");
+	tell_of(s, &a->came_on, a->one_on, "on");
+	if (cut && cut != a->cut)
+		subnet_event(s, EVENT_ADAPTIVE, LOG_L_WARNING, 0, 0, "adaptive routing: %u groups "
+			     "are cut, which would not be safe: %.180s", cut, p->cut_first);
+	a->cut = cut;
+}
+
+/* It should be on, and did not take it. */
+bool
+adaptive_has_failed(const struct subnet *s, const struct device *d)
+{
+	return is_wanted(s) && d->ar && d->ar->failures && !d->ar->excepted &&
+		!adaptive_is_on(d);
+}
+
 void
 adaptive_idle(struct subnet *s)
 {
 	struct adaptives *a = &s->adaptive;
 
+	a->failed = 0;
 	memset(a->count, 0, sizeof(a->count));
 	list_each(it, &s->topo.devices) {
 		const struct device *d = list_entry(it, struct device, all);
@@ -534,8 +640,11 @@ adaptive_idle(struct subnet *s)
 		if (!d->ar)
 			continue;
 		a->count[d->ar->state]++;
+		a->failed += adaptive_has_failed(s, d);
 		a->due |= d->ar->failed || d->ar->failures;
 	}
-	a->retry_at = loop_now(s->env.loop) + (a->due ? SEC(5) : 0);
+	a->retry_at = loop_now(s->env.loop) +
+		(a->broken_off ? AGAIN_FIRST : a->due ? SEC(5) : 0);
+	adaptive_tell(s);
 	between_over(s);
 }

@@ -14,9 +14,14 @@
  * device.lft is what that holds as static ports: a push writes it and the groups
  * (push_adaptive.c).
  */
+struct adaptive_chosen;
 struct agent;
+struct config_qos;
+struct config_subnet;
 struct device;
+struct fabric_node;
 struct plan_job;
+struct plan_sls;
 struct subnet;
 struct transact_request;
 struct transact_result;
@@ -65,6 +70,8 @@ struct live_adaptive {
 	bool failed;			/* in this round */
 	unsigned failures;		/* in a row */
 	monotime retry_at;		/* after failures: not before */
+	bool excepted;			/* the configuration does not select it */
+	bool useless;			/* it is on, and has nothing to do */
 	char why[100];			/* it is not on: what it refused; "" */
 	struct plan_ar_switch *held;	/* on: numbers that its entries have; NULL */
 	const struct fabric *of;	/* by whose switches held->group[] is; reference */
@@ -82,7 +89,16 @@ struct adaptives {
 	bool due;			/* something may be to be done */
 	monotime retry_at;		/* not before: it was broken off, or has failed */
 	uint32_t count[ADAPTIVE_STATES];	/* switches, when the stage ran last */
-	bool wanted;			/* at that time: by the configuration */
+	unsigned errors;		/* in a row, */
+	monotime errors_since;		/* from then on */
+	bool broken_off;		/* this round: there were too many */
+	uint32_t came_on;		/* switches, in this round, */
+	uint64_t one_on;		/* one of them */
+	uint32_t went_off;		/* since the last event on it, because that is wanted, */
+	uint64_t one_off;		/* one of them */
+	uint32_t cut;			/* groups, in the plan that was told of */
+	uint32_t failed;		/* switches that should be on and did not take it, when the
+					 * stage ran last */
 };
 
 /* ---- Stage ADAPTIVE: adaptive.c; as mft_write() and what belongs to it ---- */
@@ -113,12 +129,43 @@ void
 adaptive_failed(struct subnet *s, struct device *d, const char *what);
 void
 adaptive_free(struct device *d);
+/* Events of what changed since they were told last. */
+void
+adaptive_tell(struct subnet *s);
+/* It should be on by the configuration, and did not take it. */
+bool
+adaptive_has_failed(const struct subnet *s, const struct device *d);
 /* It forwards by its adaptive LFT, as far as is known. */
 bool
 adaptive_is_on(const struct device *d);
 /* What a plan has for it; NULL: nothing. */
 struct plan_ar_switch *
 adaptive_section(const struct plan *p, const struct device *d);
+
+/* ---- The policy: adaptive_policy.c ---- */
+
+struct adaptive_policy {
+	uint16_t sls;			/* bit n: packets of SL n may be spread */
+	uint8_t transports;		/* enum ar_transport that may not */
+	uint8_t mode;			/* enum ar_lid_state of LIDs that have a group */
+	bool recovery;			/* dead static ports are replaced, where that is known */
+	uint32_t ageing_us;		/* of bounded LIDs */
+};
+
+/* Of the configuration; and what its levels of service add, by the SLs that they have. */
+void
+adaptive_policy(const struct config_subnet *c, struct adaptive_policy *p);
+void
+adaptive_policy_levels(struct adaptive_policy *p, const struct config_qos *q,
+		       const struct plan_sls *s);	/* NULL: there are none */
+
+/* The switches that it is for. */
+struct adaptive_chosen *
+adaptive_chosen_new(const struct config_subnet *c);
+bool
+adaptive_chosen(const struct adaptive_chosen *k, const struct fabric_node *n);
+void
+adaptive_chosen_free(struct adaptive_chosen *k);
 
 /* ---- On the worker ---- */
 

@@ -23,7 +23,7 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 
 	j->ability[sw] = (struct adaptive_ability){
 		.able = (ar->state == ADAPTIVE_STATIC || ar->state == ADAPTIVE_ON) && !waits &&
-			s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
+			!ar->excepted && s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
 		.groups = ar->info.group_cap, .subs = 1, .tables = 1,
 		.recovery = ar->info.fr_sup, .by_sl = ar->info.by_sl_cap,
 		.by_transport = ar->info.by_transp_cap,
@@ -53,15 +53,23 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 {
 	const struct fabric *f = j->plan->fabric;
 	bool off = s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF;
+	struct adaptive_chosen *chosen = adaptive_chosen_new(s->conf);
 
+	adaptive_policy(s->conf, &j->spread_policy);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 
 		if (!d || !d->ar)
 			continue;
+		d->ar->excepted = !adaptive_chosen(chosen, fabric_switch_node(f, sw));
 		/* It is no longer wanted: the push that follows turns it off. */
-		if (off && adaptive_is_on(d) && !d->silent && !j->dry_run)
+		if ((off || d->ar->excepted || d->ar->useless) && adaptive_is_on(d) &&
+		    !d->silent && !j->dry_run) {
 			topo_doubt_table(d);
+			d->ar->useless = false;
+			s->adaptive.went_off++;
+			s->adaptive.one_off = d->guid;
+		}
 		if (!j->ability) {
 			j->ability = mem_array(f->nswitches, sizeof(*j->ability));
 			j->spread = mem_array(f->nswitches, sizeof(struct plan_ar_switch *));
@@ -70,6 +78,9 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 		}
 		note_switch(s, j, sw, d);
 	}
+	adaptive_chosen_free(chosen);
+	if (!j->dry_run)
+		adaptive_tell(s);
 }
 
 void
@@ -298,16 +309,33 @@ any_changes(const struct plan_job *j, const struct plan_adaptive *old)
 	return false;
 }
 
+/* Who would neither spread packets nor replace dead ports has no use for groups. Who is on keeps
+ * them till it is turned off (adaptive.c). */
+static void
+only_useful(struct plan_job *j, const struct adaptive_input *in)
+{
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
+		if (!j->spread[sw] && adaptive_mode(in, &j->ability[sw]) == AR_STATIC &&
+		    !(in->recovery && j->ability[sw].recovery))
+			j->ability[sw].able = false;
+}
+
 void
 adaptive_run(struct plan_job *j)
 {
+	struct adaptive_policy *p = &j->spread_policy;
 	struct adaptive_input in = {
-		.plan = j->plan, .ability = j->ability, .mode = AR_FREE, .recovery = true,
-		.sls = UINT16_MAX, .transports = AR_UD, .threads = j->threads,
+		.plan = j->plan, .ability = j->ability, .recovery = p->recovery,
+		.transports = p->transports, .ageing_us = p->ageing_us, .mode = p->mode,
+		.threads = j->threads,
 	};
 
 	if (!j->ability)
 		return;
+	if (j->conf)
+		adaptive_policy_levels(p, &j->conf->qos, j->plan->sls);
+	in.sls = p->sls;
+	only_useful(j, &in);
 	j->spread_known = take_read(j);
 	j->spread_before = held(j);
 	in.held = j->spread_before;

@@ -1,6 +1,8 @@
 core_src := \
 	sm/core/adaptive.c \
 	sm/core/adaptive_job.c \
+	sm/core/adaptive_policy.c \
+	sm/core/adaptive_show.c \
 	sm/core/admin.c \
 	sm/core/between.c \
 	sm/core/beyond.c \

@@ -20,6 +20,7 @@
 #include "sm/base/text.h"
 #include "sm/base/version.h"
 #include "sm/conf/config.h"
+#include "sm/core/adaptive_show.h"
 #include "sm/core/beyond.h"
 #include "sm/core/daemon.h"
 #include "sm/core/history.h"
@@ -260,6 +261,18 @@ static void
 ctl_congestion(void *subnet, struct congestion_view *v)
 {
 	subnet_congestion(subnet, v);
+}
+
+static void
+ctl_adaptive(void *subnet, struct adaptive_view *v)
+{
+	subnet_adaptive(subnet, v);
+}
+
+static bool
+ctl_adaptive_row(void *subnet, uint64_t from, struct adaptive_row *row)
+{
+	return subnet_adaptive_row(subnet, from, row);
 }
 
 static bool
@@ -508,6 +521,7 @@ open_subnets(struct weftd *w, struct error *e)
 			.service = ctl_service,
 			.subscription = ctl_subscription, .partition = ctl_partition,
 			.partitions = ctl_partitions, .congestion = ctl_congestion,
+			.adaptive = ctl_adaptive, .adaptive_row = ctl_adaptive_row,
 			.congestion_row = ctl_congestion_row, .counters = ctl_counters,
 			.counters_row = ctl_counters_row,
 		};

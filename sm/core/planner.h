@@ -4,6 +4,7 @@
 
 #include "qos/configured.h"
 #include "routing/mtree.h"
+#include "sm/core/adaptive.h"
 #include "sm/core/lanes.h"
 #include "sm/core/rules_job.h"
 #include "sm/core/subnet_i.h"
@@ -40,6 +41,7 @@ struct plan_job {
 	struct plan_ar_switch **spread;	/* by switch: groups that it holds; reference, NULL */
 	struct adaptive_read **spread_read;	/* or what its entries were read to be; likewise */
 	struct plan_adaptive *spread_before;	/* the same by the plan's snapshot; NULL */
+	struct adaptive_policy spread_policy;	/* which packets may be spread */
 	bool spread_known;		/* all of what is held can be told so */
 	const struct fabric **spread_of;	/* and by whose switches; reference */
 	bool *refuses;			/* by switch: it does not take any */

@@ -62,6 +62,21 @@ warn_congestion(struct subnet *s, struct subnet_status *st)
 }
 
 static void
+warn_adaptive(struct subnet *s, struct subnet_status *st)
+{
+	const struct plan_adaptive *a = s->plan ? s->plan->adaptive : NULL;
+
+	if (s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF)
+		return;
+	if (s->adaptive.failed)
+		warn(st, "adaptive routing: %u %s not take it; see `weft show adaptive`",
+		     s->adaptive.failed, s->adaptive.failed == 1 ? "switch does" : "switches do");
+	if (a && a->cut)
+		warn(st, "adaptive routing: %u groups are cut, which would not be safe; see `weft "
+		     "show adaptive`", a->cut);
+}
+
+static void
 warn_silent(struct subnet *s, struct subnet_status *st)
 {
 	char text[DEVICE_TEXT_SIZE];
@@ -393,6 +408,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_partitions(s, st);
 	warn_multicast(s, st);
 	warn_congestion(s, st);
+	warn_adaptive(s, st);
 	warn_stale(s, st);
 	warn_merged(s, st);
 	if (s->plan && s->plan->doubtful)

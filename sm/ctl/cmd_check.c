@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/ctl/command.h"
 
+#include "routing/adaptive.h"
 #include "routing/report.h"
 #include "sm/base/mem.h"
 
 /*
- * check: the running tables proved once more, from nothing, and their quality measured. Both are
+ * check: the running tables, and groups of adaptive routing beside them, proved once more, from
+ * nothing, and their quality measured. Both are
  * done by a worker on the published plan. What is sampled is drawn by a fixed seed, and the answer
  * says how many samples there were.
  */
@@ -28,11 +30,31 @@ check_run(struct ctl_req *r)
 		.rows = p->rows,
 		.lanes = p->lanes,
 		.ranks = p->ranks,
+		.adaptive = p->adaptive,
 	};
 
 	c->verdict = check_routing(&in, &c->report);
 	if (c->quality && !c->verdict)
 		report_measure(&in, REPORT_SEED, 0, &c->q);
+}
+
+/* Groups that the proof took along, and what it would not have. */
+static void
+put_adaptive(struct json *j, const struct plan_adaptive *a)
+{
+	struct adaptive_summary sum;
+
+	if (!a || !a->adaptive)
+		return;
+	sum = adaptive_sum(a);
+	jw_object(j, "adaptive");
+	jw_uint(j, "switches", sum.switches);
+	jw_uint(j, "groups", sum.groups);
+	jw_uint(j, "groups_max", sum.most);
+	jw_uint(j, "left_out", sum.left_out);
+	jw_uint(j, "cut", sum.cut);
+	jw_str(j, "cut_first", sum.cut ? a->cut_first : NULL);
+	jw_end(j);
 }
 
 static void
@@ -46,6 +68,7 @@ check_answer(struct ctl_req *r)
 	report_put_counts(j, c->verdict, &c->report);
 	report_put_quality(j, c->quality && !c->verdict ? &c->q : NULL);
 	report_put_faults(j, &c->report);
+	put_adaptive(j, c->plan->adaptive);
 	jw_real(j, "took_ms", (double)(loop_now(r->loop) - r->started) / 1e6);
 	req_end(r);
 }

@@ -24,9 +24,40 @@ end_lid(struct ctl_req *r, const char *arg, uint16_t *lid)
 	return !r->answered;
 }
 
-static void
-put_hop(struct json *j, const struct fabric *f, const struct plan_hop *hop)
+/* The other ports that a switch may choose for such a packet; NULL: it goes by its table alone. */
+static const struct plan_ar_switch *
+spreader(const struct plan *p, const struct plan_hop *hop)
 {
+	uint32_t sw = p->fabric->nodes[hop->node].sw;
+
+	return sw != FABRIC_NONE && hop->out && p->adaptive ? p->adaptive->sw[sw] : NULL;
+}
+
+static void
+put_alternatives(struct json *j, const struct plan *p, const struct plan_path *path,
+		 const struct plan_hop *hop)
+{
+	const struct plan_ar_switch *s = spreader(p, hop);
+	struct ar_ports ports = { { 0 } };
+
+	if (s)
+		ports = plan_ar_choices(s, s->table_of[hop->in], &p->lids->dest[path->dst_lid],
+					hop->out);
+	jw_array(j, "alternatives");
+	for (unsigned port = 1; s && port < 256; port++)
+		if (ar_ports_has(&ports, port))
+			jw_uint(j, NULL, port);
+	jw_end(j);
+	jw_bool(j, "spread", ar_ports_count(&ports) && s->mode != AR_STATIC &&
+		s->sls >> path->sl & 1);
+}
+
+static void
+put_hop(struct json *j, const struct plan *p, const struct plan_path *path,
+	const struct plan_hop *hop)
+{
+	const struct fabric *f = p->fabric;
+
 	jw_object(j, NULL);
 	jw_str(j, "node", f->nodes[hop->node].name);
 	jw_guid(j, "guid", f->nodes[hop->node].guid);
@@ -34,8 +65,7 @@ put_hop(struct json *j, const struct fabric *f, const struct plan_hop *hop)
 	jw_uint(j, "in", hop->in);
 	jw_uint(j, "out", hop->out);
 	jw_uint(j, "vl", hop->vl);
-	jw_array(j, "alternatives");
-	jw_end(j);
+	put_alternatives(j, p, path, hop);
 	jw_end(j);
 }
 
@@ -143,7 +173,7 @@ path(struct ctl_req *r)
 	put_partition(j, r, src, dst);
 	jw_array(j, "hops");
 	for (unsigned i = 0; i < found.len; i++)
-		put_hop(j, r->plan->fabric, &found.hops[i]);
+		put_hop(j, r->plan, &found, &found.hops[i]);
 	req_end(r);
 }
 

@@ -38,8 +38,23 @@ put_levels_of(struct json *j, const struct plan *p, unsigned place)
 	jw_end(j);
 }
 
+/* Service levels of which some switch spreads packets over several ports. */
+static uint16_t
+spread_sls(const struct plan *p)
+{
+	uint16_t sls = 0;
+
+	for (uint32_t sw = 0; p->adaptive && sw < p->adaptive->nswitches; sw++) {
+		const struct plan_ar_switch *s = p->adaptive->sw[sw];
+
+		if (s && s->used && s->mode != AR_STATIC)
+			sls |= s->sls;
+	}
+	return sls;
+}
+
 static void
-put_sl(struct json *j, const struct plan *p, unsigned sl)
+put_sl(struct json *j, const struct plan *p, unsigned sl, uint16_t spread)
 {
 	const struct plan_sls *s = p->sls;
 	unsigned slot = s->slot[sl], level = slot == SLS_FREE ? 0 : slot / s->classes;
@@ -59,7 +74,7 @@ put_sl(struct json *j, const struct plan *p, unsigned sl)
 		jw_null(j, "path_class");
 	put_lanes(j, "vls_switches", s->vl[level], dropped ? 0 : s->lanes);
 	put_lanes(j, "vls_hosts", s->vl[level], dropped ? 0 : 1);
-	jw_bool(j, "adaptive", false);
+	jw_bool(j, "adaptive", !dropped && spread >> sl & 1);
 	jw_bool(j, "stale", s->stale >> sl & 1);
 	jw_end(j);
 }
@@ -140,6 +155,7 @@ static void
 show_qos(struct ctl_req *r)
 {
 	const struct plan *p = r->plan;
+	uint16_t spread = spread_sls(p);
 	struct json *j = req_begin(r);
 
 	jw_str(j, "subnet", r->subnet->name);
@@ -156,7 +172,7 @@ show_qos(struct ctl_req *r)
 	}
 	jw_array(j, "service_levels");
 	for (unsigned sl = 0; p->sls && sl < SLS_LEN; sl++)
-		put_sl(j, p, sl);
+		put_sl(j, p, sl, spread);
 	jw_end(j);
 	put_arbitration(j, p);
 	put_few_entries(j, r);

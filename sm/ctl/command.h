@@ -75,6 +75,7 @@ extern const struct ctl_command ctl_cmd_admin[];	/* reroute .. reload, show engi
 extern const struct ctl_command ctl_cmd_check[];	/* check */
 extern const struct ctl_command ctl_cmd_health[];	/* show health */
 extern const struct ctl_command ctl_cmd_clients[];	/* show services, subscriptions */
+extern const struct ctl_command ctl_cmd_adaptive[];	/* show adaptive */
 extern const struct ctl_command ctl_cmd_congestion[];	/* show congestion */
 extern const struct ctl_command ctl_cmd_counters[];	/* show counters */
 extern const struct ctl_command ctl_cmd_events[];	/* show events */

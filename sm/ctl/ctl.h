@@ -7,6 +7,7 @@
 #include "sm/base/buf.h"
 #include "sm/base/error.h"
 #include "sm/base/loop.h"
+#include "sm/fabric/adaptive_view.h"
 #include "sm/fabric/change.h"
 #include "sm/fabric/event.h"
 #include "sm/fabric/plan.h"
@@ -55,6 +56,9 @@ struct ctl_subnet {
 	/* Congestion control, and the next end port that was asked of it, likewise. */
 	void (*congestion)(void *subnet, struct congestion_view *v);
 	bool (*congestion_row)(void *subnet, uint64_t from, struct congestion_row *row);
+	/* Adaptive routing, and the next switch, likewise. */
+	void (*adaptive)(void *subnet, struct adaptive_view *v);
+	bool (*adaptive_row)(void *subnet, uint64_t from, struct adaptive_row *row);
 	/* Reading of error counters, and the next port to tell of, likewise. */
 	void (*counters)(void *subnet, struct counters_view *v);
 	bool (*counters_row)(void *subnet, uint64_t from, struct counters_row *row);

@@ -1,5 +1,6 @@
 ctl_src := \
 	sm/ctl/client.c \
+	sm/ctl/cmd_adaptive.c \
 	sm/ctl/cmd_admin.c \
 	sm/ctl/cmd_check.c \
 	sm/ctl/cmd_events.c \

@@ -44,6 +44,7 @@ static const char *const type_names[EVENT_TYPES] = {
 	[EVENT_RELEASED] = "released",
 	[EVENT_OVERDUE] = "overdue",
 	[EVENT_STATE] = "state",
+	[EVENT_ADAPTIVE] = "adaptive",
 };
 
 static const char *const figure_names[EVENT_FIGURES] = {

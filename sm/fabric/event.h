@@ -35,6 +35,7 @@ enum event_type {
 	EVENT_RELEASED,		/* it is used again */
 	EVENT_OVERDUE,		/* a stage takes much longer than it should, or has ended at last */
 	EVENT_STATE,		/* etcd is away, back, or not the one that it was */
+	EVENT_ADAPTIVE,		/* switches began or ceased to route adaptively, or will not */
 	EVENT_TYPES,		/* number of types */
 };
 

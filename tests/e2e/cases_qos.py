@@ -48,7 +48,7 @@ def judge(lab, m, levels, what):
             lane = lanes[sl]
             need(lane == 15 or lane in row["vls_switches"] or row["use"] == "as SL 0",
                  "%s: SL %d goes by VL %d, shown is %s" % (what, sl, lane, row))
-    need(not any(s["adaptive"] for s in rows.values()), "nothing is adaptive yet")
+    need(not any(s["adaptive"] for s in rows.values()), "adaptive, though it is off")
     need(all((s["path_class"] or 0) > 0 for s in rows.values() if s["use"] == "engine"),
          "service levels of the engine: %s" % rows)
     return found

@@ -206,6 +206,39 @@ fake_counters_row(void *subnet, uint64_t from, struct counters_row *row)
 }
 
 static inline void
+fake_adaptive(void *subnet, struct adaptive_view *v)
+{
+	(void)subnet;
+	*v = (struct adaptive_view){
+		.wanted = "on", .mode = "free", .recovery = true, .switches = 3, .on = 1,
+		.plain = 1, .absent = 1, .failed = 1,
+	};
+}
+
+/* One that is on, one that failed, one that cannot. */
+static inline bool
+fake_adaptive_row(void *subnet, uint64_t from, struct adaptive_row *row)
+{
+	static const char *const states[] = { "on", "static", "absent" };
+
+	(void)subnet;
+	*row = (struct adaptive_row){
+		.next = from + 1, .guid = from ? 0x9999 + from : h.plan->fabric->nodes[0].guid,
+		.state = states[from < 3 ? from : 0], .notable = from == 1,
+	};
+	if (from == 0) {
+		row->used = 5;
+		row->room = 2047;
+		row->sls = 0x9;
+		row->transports = AR_RC | AR_UC;
+		row->recovery = true;
+	}
+	if (from == 1)
+		strcpy(row->why, "refuses \x1b[31mthings");
+	return from < 3;
+}
+
+static inline void
 fake_congestion(void *subnet, struct congestion_view *v)
 {
 	(void)subnet;
@@ -460,6 +493,8 @@ setup(void **state)
 					    .health = fake_health,
 					    .partition = fake_partition,
 					    .partitions = fake_partitions,
+					    .adaptive = fake_adaptive,
+					    .adaptive_row = fake_adaptive_row,
 					    .congestion = fake_congestion,
 					    .congestion_row = fake_congestion_row,
 					    .counters = fake_counters,

@@ -132,6 +132,11 @@ test_cli(void **state)
 	weft_says("partition member", 2, "", "partition member what? add or remove");
 	weft_says("partition membr", 2, "", "did you mean \"member\"?");
 	weft_says("partition member --help", 0, "weft partition member remove NAME", "");
+	weft_says("show adaptive", 0, "adaptive  on, free, dead ports replaced", "");
+	weft_says("show adaptive", 0, "3: 1 on, 0 for recovery alone, 1 static, 1 absent", "");
+	weft_says("show adaptive", 0, "0 3", "");
+	weft_says("show adaptive", 0, "rc uc", "");
+	weft_says("show adaptive --all", 0, "0x000000000000999b", "");
 	weft_says("show congestion", 0, "ports     2 held, 0 unread, 0 refused, 1 locked, 0 absent",
 		  "");
 	weft_says("show congestion", 0, "threshold 8, size 0, rate 0, victims 1-3", "");
@@ -332,7 +337,7 @@ test_cli_fails(void **state)
 	weft_says("show nodes --type swich", 2, "",
 		  "--type cannot be \"swich\": it is ca, switch or router");
 	weft_says("show events --level loud", 2, "", "error, warning, notice, info or debug");
-	weft_says("show events --type loud", 2, "", "overdue or state");
+	weft_says("show events --type loud", 2, "", "state or adaptive");
 	weft_says("show events --last 1 --after 2", 2, "", "--last and --after");
 	weft_says("show nodes nowhere", 1, "", "no node matches \"nowhere\"");
 	weft_says("reroute --engine updm", 2, "", "\"updn\"");

@@ -103,8 +103,8 @@ test_messages(void **state)
 		  "character 3: missing closing parenthesis" },
 		{ S "routing: {classes: {stroage: [a]}}\n", "t.yaml:2:25: unknown option "
 		  "\"stroage\" in routing.classes; did you mean \"storage\"?" },
-		{ S "routing: {adaptive: onn}\n", "t.yaml:2:25: routing.adaptive: expected off or "
-		  "on, found \"onn\"; did you mean \"on\"?" },
+		{ S "routing: {adaptive: onn}\n", "t.yaml:2:25: routing.adaptive: expected off, "
+		  "on or auto, found \"onn\"; did you mean \"on\"?" },
 		{ "subnets: []\n",
 		  "t.yaml:1:10: subnets: expected a list of at least one map, found an empty "
 		  "list" },
@@ -332,8 +332,11 @@ static const char full[] =
 	"    standby_poll: 5min\n"
 	"    standby_retries: 9\n"
 	"    standby_copy: 20s\n"
-	"    routing: {engines: [updn], fallback: refuse, adaptive: off, roots: [0x10, "
-	"00000000000000aB], "
+	"    routing: {engines: [updn], fallback: refuse, adaptive: auto, roots: [0x10, "
+	"00000000000000aB], adaptive_switches: [/^leaf/], adaptive_except: [0x20], "
+	"adaptive_sls: [1, 3], adaptive_transports: [ud, rc], adaptive_mode: bounded, "
+	"adaptive_ageing: 45us, adaptive_recovery: false, adaptive_errors: 0, "
+	"adaptive_error_window: 7s, "
 	"classes: {storage: [0x10, \"/^s\\\\d+ \\\"$/\"], other: [null, \"a b\"]}}\n"
 	"    max_op_vls: 4\n"
 	"    max_smps: 200\n"
@@ -378,7 +381,17 @@ check_full_subnet(const struct config_subnet *s)
 	assert_string_equal(s->routing.engines[0], "updn");
 	assert_null(s->routing.engines[1]);
 	assert_int_equal(s->routing.fallback, FALLBACK_REFUSE);
-	assert_int_equal(s->routing.adaptive, CONFIG_ADAPTIVE_OFF);
+	assert_int_equal(s->routing.adaptive, CONFIG_ADAPTIVE_AUTO);
+	assert_string_equal(s->routing.adaptive_switches[0], "/^leaf/");
+	assert_string_equal(s->routing.adaptive_except[0], "0x20");
+	assert_int_equal(s->routing.nadaptive_sls, 2);
+	assert_int_equal(s->routing.adaptive_sls[1], 3);
+	assert_string_equal(s->routing.adaptive_transports[0], "ud");
+	assert_int_equal(s->routing.adaptive_mode, CONFIG_SPREAD_BOUNDED);
+	assert_true(s->routing.adaptive_ageing == USEC(45));
+	assert_false(s->routing.adaptive_recovery);
+	assert_int_equal(s->routing.adaptive_errors, 0);
+	assert_true(s->routing.adaptive_error_window == SEC(7));
 	assert_int_equal(s->routing.nroots, 2);
 	assert_true(s->routing.roots[0] == 0x10 && s->routing.roots[1] == 0xab);
 	assert_string_equal(s->routing.classes.storage[0], "0x10");
@@ -470,7 +483,13 @@ test_print_golden(void **state)
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    accept_handover: false\n"
 		"    allowed_sm_guids: []\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"
-		"      fallback: warn\n      adaptive: off\n      roots: []\n      classes:\n"
+		"      fallback: warn\n      adaptive: off\n"
+		"      adaptive_switches: []\n      adaptive_except: []\n"
+		"      adaptive_sls: []\n      adaptive_transports: [rc, uc, dc]\n"
+		"      adaptive_mode: free\n      adaptive_ageing: 30us\n"
+		"      adaptive_recovery: true\n      adaptive_errors: 10\n"
+		"      adaptive_error_window: 5s\n"
+		"      roots: []\n      classes:\n"
 		"        storage: []\n        other: []\n      lanes: 4\n      file: null\n"
 		"    max_op_vls: 8\n";
 	struct config *c = config_load(NULL, NULL);

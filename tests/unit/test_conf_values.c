@@ -106,6 +106,7 @@ is_legal(const struct option *o, const char *value)
 	static const char *const large[] = { "prefix", "m_key", "sm_key", "service_id",
 		"qos.congestion.key", NULL };
 	static const char *const lists[] = { "routing.classes.storage", "routing.classes.other",
+		"routing.adaptive_switches", "routing.adaptive_except", "routing.adaptive_sls",
 		"members", "nodes", "except", "source", "destination", "either", "pkey",
 		"service_id", "class", "scopes", "qos.congestion.levels_off", NULL };
 
@@ -206,6 +207,11 @@ static const struct range {
 	{ "standby_retries", "1", "100", "0", "101" },
 	{ "standby_copy", "0", "1h", "99ms", "3601s" },
 	{ "routing.lanes", "1", "15", "0", "16" },
+	{ "routing.adaptive_sls", "0", "15", "-1", "16" },
+	{ "routing.adaptive_ageing", "1us", "4s", "0", "4001ms" },
+	{ "routing.adaptive_errors", "0", "1000", "-1", "1001" },
+	{ "routing.adaptive_error_window", "1ms", "1h", "999us", "3601s" },
+	{ "routing.adaptive_error_window", "0", "0s", "-1", "2h" },
 	{ "max_op_vls", "1", "15", "0", "16" },
 	{ "max_op_vls", "2", "8", "3", "14" },
 	{ "max_smps", "1", "256", "0", "257" },

@@ -9,6 +9,7 @@
 #include "sim/model/model_impl.h"
 #include "sm/core/adaptive.h"
 #include "sm/core/subnet_i.h"
+#include "sm/fabric/sls.h"
 #include "tests/unit/core_bed.h"
 
 /*
@@ -236,6 +237,150 @@ mixed(void **state)
 	bed_free(b);
 }
 
+/* Switches by what their AdaptiveRoutingInfo says. */
+struct infos {
+	unsigned enable, recovery, by_sl;
+	struct ar_info last;	/* of one that has either */
+};
+
+static struct infos
+infos(struct bed_sm *sm)
+{
+	struct infos n = { 0 };
+
+	for (uint32_t i = 0; i < sm->bed->net->nnodes; i++) {
+		struct ar_info a;
+
+		if (!model_ar_info(sm->bed->m, i, &a))
+			continue;
+		n.enable += a.enable;
+		n.recovery += a.fr_en;
+		n.by_sl += a.by_sl_en;
+		if (a.enable || a.fr_en)
+			n.last = a;
+	}
+	return n;
+}
+
+static void
+changed(struct bed_sm *sm)
+{
+	sm->s->want_route = true;
+	bed_sweep(sm, BOUND);
+	rest(sm);
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	bed_check(sm);
+}
+
+/* Switches that are selected, and which of them are not; both can change. */
+static void
+selected(void **state)
+{
+	static const char *except[] = { "/^C/", "A1_0", NULL }, *only[] = { "/^[AL]/", NULL };
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+
+	(void)state;
+	sm->conf.routing.adaptive_except = except;
+	up(sm);
+	assert_int_equal(held(sm), 15);
+	sm->conf.routing.adaptive_except = NULL;
+	changed(sm);
+	assert_int_equal(held(sm), 20);
+	sm->conf.routing.adaptive_switches = only;
+	changed(sm);
+	assert_int_equal(infos(sm).enable, 16);
+	assert_int_equal(infos(sm).recovery, 16);
+	bed_free(sm->bed);
+}
+
+/* Of hosts that do not say what they take nothing is spread; dead ports are replaced. */
+static void
+automatic(void **state)
+{
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct infos n;
+
+	(void)state;
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
+	up(sm);
+	assert_int_equal(held(sm), 20);
+	n = infos(sm);
+	assert_int_equal(n.enable, 0);
+	assert_int_equal(n.recovery, 20);
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_ON;
+	changed(sm);
+	assert_int_equal(infos(sm).enable, 20);
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
+	changed(sm);
+	assert_int_equal(held(sm), 20);
+	assert_int_equal(infos(sm).enable, 0);
+	/* Nor that: there is nothing left to be on for. */
+	sm->conf.routing.adaptive_recovery = false;
+	changed(sm);
+	for (unsigned i = 0; i < 3; i++)
+		changed(sm);
+	n = infos(sm);
+	assert_int_equal(n.enable + n.recovery, 0);
+	bed_free(sm->bed);
+}
+
+/* Service levels, transports, bounded. */
+static void
+packets(void **state)
+{
+	static const char *words[] = { "rc", "ud", NULL };
+	static unsigned sls[] = { 1, 5 };
+	struct bed_sm *sm = adaptive_bed("ft3 4", "");
+	struct infos n;
+
+	(void)state;
+	up(sm);
+	n = infos(sm);
+	assert_int_equal(n.by_sl, 0);
+	assert_int_equal(n.last.transport_disable, AR_UD);
+	sm->conf.routing.adaptive_sls = sls;
+	sm->conf.routing.nadaptive_sls = 2;
+	sm->conf.routing.adaptive_transports = words;
+	sm->conf.routing.adaptive_mode = CONFIG_SPREAD_BOUNDED;
+	sm->conf.routing.adaptive_ageing = USEC(77);
+	changed(sm);
+	assert_int_equal(held(sm), 20);
+	n = infos(sm);
+	assert_int_equal(n.by_sl, 20);
+	assert_int_equal(n.last.sl_mask, 0x22);
+	assert_int_equal(n.last.transport_disable, AR_UC | AR_DC);
+	assert_int_equal(n.last.ageing_time, 77);
+	bed_free(sm->bed);
+}
+
+/* A level says yes or no, whatever the rest. */
+static void
+levels(void **state)
+{
+	struct config_level l[] = {
+		{ .name = "a", .adaptive = LEVEL_SPREAD_AUTO },
+		{ .name = "b", .adaptive = LEVEL_SPREAD_YES },
+		{ .name = "c", .adaptive = LEVEL_SPREAD_NO },
+	};
+	struct config_qos q = { .levels = l, .nlevels = 3 };
+	struct plan_sls s = { .asked = 3, .levels = 3, .classes = 2, .place = { 0, 1, 2 },
+			      .sl = { 0, 15, 1, 14, 2, 13 } };
+	struct adaptive_policy p = { .sls = 0 };
+
+	(void)state;
+	adaptive_policy_levels(&p, &q, &s);
+	assert_int_equal(p.sls, 1 << 1 | 1 << 14);
+	p.sls = UINT16_MAX;
+	adaptive_policy_levels(&p, &q, &s);
+	assert_int_equal(p.sls, UINT16_MAX & ~(1 << 2 | 1 << 13));
+	/* The last two share: no counts. */
+	s.place[2] = 1;
+	p.sls = UINT16_MAX;
+	adaptive_policy_levels(&p, &q, &s);
+	assert_int_equal(p.sls, UINT16_MAX & ~(1 << 1 | 1 << 14));
+}
+
 /* The nth Set of an attribute to one switch is refused, or lost for good. */
 struct wrong {
 	uint16_t attr;
@@ -309,6 +454,10 @@ main(void)
 		cmocka_unit_test(rebooted),
 		cmocka_unit_test(turned_off),
 		cmocka_unit_test(mixed),
+		cmocka_unit_test(selected),
+		cmocka_unit_test(automatic),
+		cmocka_unit_test(packets),
+		cmocka_unit_test(levels),
 		cmocka_unit_test(half_failed),
 	};
 
