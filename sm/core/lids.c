@@ -3,7 +3,7 @@
  * LID assignment (IBA 14.4, C14-62 and following: base LIDs aligned to 2^LMC, unicast range).
  *
  * Every end port (CA port, switch port 0) that the snapshot has keeps, in this order: the LID that
- * it holds, if that is legal and no other port has a better claim (its record, or live traffic);
+ * it holds, if that is legal and no other port has a better claim (live traffic, then its record);
  * the LID that its GUID had before (the record, kept in the store); else the next free one, hosts
  * of one leaf next to each other and switches behind the hosts. A record of an absent GUID keeps
  * its LID out of use until nothing else is left, then the one absent longest is given away.
@@ -202,7 +202,21 @@ record_of(const struct assignment *a, const struct lid_end *e)
 	return e->record == MAP_NONE ? NULL : &a->s->lids.records[e->record];
 }
 
-/* First claims: ports that hold the very LID that is recorded for them. */
+/* Packets may be on their way to its LID. Port 0 of a switch is always active: its links tell. */
+static bool
+is_live(const struct fabric *f, const struct fabric_port *p)
+{
+	const struct fabric_node *n = &f->nodes[p->node];
+
+	if (n->type != NODE_SWITCH)
+		return p->state >= PORT_ARMED;
+	for (unsigned i = 1; i <= n->nports; i++)
+		if (f->ports[n->first_port + i].state >= PORT_ARMED)
+			return true;
+	return false;
+}
+
+/* Ports that hold the very LID that is recorded for them. */
 static void
 keep_recorded(struct assignment *a, const struct lid_end *e)
 {
@@ -210,23 +224,33 @@ keep_recorded(struct assignment *a, const struct lid_end *e)
 	const struct lid_record *r = record_of(a, e);
 	unsigned lmc = port_lmc(a, p);
 
-	if (r && r->lid == p->lid && range_is(a, p->lid, lmc, LID_FREE))
+	if (!a->lids->base[e->port] && r && r->lid == p->lid && range_is(a, p->lid, lmc, LID_FREE))
 		take(a, e->port, p->lid, lmc);
 }
 
+/* First claims: those of them that are live. */
+static void
+keep_live_recorded(struct assignment *a, const struct lid_end *e)
+{
+	if (is_live(a->f, &a->f->ports[e->port]))
+		keep_recorded(a, e);
+}
+
 /* Second: live ports that hold a legal LID which nobody has claimed: traffic uses it. Of several
- * the lowest index (GUID order of nodes) keeps it. */
+ * the lowest index (GUID order of nodes) keeps it. Whose record says the same, but who only comes
+ * up with it, is third: another manager may have led since that was written, and given the LID
+ * away because it knew of nobody who had it. */
 static void
 keep_live(struct assignment *a, const struct lid_end *e)
 {
 	const struct fabric_port *p = &a->f->ports[e->port];
 	unsigned lmc = port_lmc(a, p);
 
-	if (!a->lids->base[e->port] && p->state >= PORT_ARMED && range_is(a, p->lid, lmc, LID_FREE))
+	if (!a->lids->base[e->port] && range_is(a, p->lid, lmc, LID_FREE) && is_live(a->f, p))
 		take(a, e->port, p->lid, lmc);
 }
 
-/* Third: ports that come up with a legal LID, perhaps from elsewhere. */
+/* Fourth: ports that come up with a legal LID, perhaps from elsewhere. */
 static void
 keep_held(struct assignment *a, const struct lid_end *e)
 {
@@ -237,7 +261,7 @@ keep_held(struct assignment *a, const struct lid_end *e)
 		take(a, e->port, p->lid, lmc);
 }
 
-/* Fourth: what the record says. */
+/* Fifth: what the record says. */
 static void
 use_record(struct assignment *a, const struct lid_end *e)
 {
@@ -541,8 +565,9 @@ settle(struct assignment *a)
 	}
 	a->max = highest_lid(a->s, a->f, a->needed);
 	each_end(a, mark_present);
-	each_end(a, keep_recorded);
+	each_end(a, keep_live_recorded);
 	each_end(a, keep_live);
+	each_end(a, keep_recorded);
 	reserve_absent(a, true);
 	each_end(a, keep_held);
 	each_end(a, use_record);

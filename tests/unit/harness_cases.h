@@ -60,6 +60,21 @@ static const struct {
 	{ "a host is reset after it was given its keys, and before its link was ever up", "ft2 14 "
 	  "6 1; seed=168506 sms=2 lmc=0 engine=0 levels=2 tenants=1 sweep=10; drain +714 any/0 "
 	  "29245 30438; host-reboot +7 any/0 92885 53599" },
+	{ "a host comes back whose LID is a live host's by now", "torus 5 4 1; seed=120724 "
+	  "sms=2 lmc=0 engine=1 levels=0 tenants=0 sweep=10; host-down +99312 any/0 "
+	  "10136 25007; kept +397 any/0 17229 31258; sm-killed +1640 any/0 65481 82794; "
+	  "settle +0 any/0 0 0" },
+	{ "a host comes back whose LID is a switch's by now", "ft2 4 2 2 2; seed=530467 sms=3 "
+	  "lmc=0 engine=0 levels=0 tenants=0 sweep=10; switch-off +4660 any/0 54953 "
+	  "24166; switch-off +247 any/0 56358 22021; sm-killed +4302 any/0 88073 97153; "
+	  "switch-reboot +670 any/0 18615 83251; sm-killed +177 any/0 58346 48683; "
+	  "settle +0 any/0 0 0" },
+	{ "a host comes back whose LID went to a switch that had kept none", "dragonfly 4 1 1 "
+	  "5; seed=688248 sms=2 lmc=0 engine=0 levels=0 tenants=0 sweep=10; switch-off "
+	  "+2702 any/0 11665 14134; kept +2323 any/0 26305 18135; settle +0 any/0 0 0" },
+	{ "answers are damaged, and a host comes back whose LID is another's", "ft3 4; "
+	  "seed=355527 sms=2 lmc=0 engine=3 levels=0 tenants=0 sweep=10; damaged +59 "
+	  "any/0 31715 34990; switch-off +65140 any/0 9132 60121; settle +0 any/0 0 0" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -198,6 +198,65 @@ test_restart(void **state)
 	bed_free(b);
 }
 
+/*
+ * A host, or a switch, has by now what the records say is another host's that comes up with it, and
+ * is in use: whoever led meanwhile did not know of that host. What carries traffic keeps its LID.
+ */
+static void
+test_live_before_records(void **state)
+{
+	struct bed *b = bed_new("ft3 4", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	uint32_t sw = bed_next(b, IBNET_SWITCH, 0);
+	uint16_t one, other;
+
+	(void)state;
+	start(sm);
+	one = held(b, 5);
+	other = held(b, 9);
+	bed_stop(sm);
+	plant(b, 12, one);
+	plant(b, sw, other);
+	model_link_flap(b->m, 5, 1, MSEC(1));
+	model_link_flap(b->m, 9, 1, MSEC(1));
+	bed_wait(b, MSEC(5));
+	assert_int_equal(held(b, 5), one);
+	assert_int_equal(model_portinfo(b->m, 5, 1)->state, PORT_INIT);
+	assert_int_equal(model_portinfo(b->m, 9, 1)->state, PORT_INIT);
+	start(sm);
+	assert_int_equal(held(b, 12), one);
+	assert_int_equal(held(b, sw), other);
+	assert_int_equal(rows_of(sm).bad, 0);
+	assert_int_equal(rows_of(sm).present, 36);
+	bed_free(b);
+}
+
+/* Not so a switch that comes up itself with the LID of a host that does: its port 0 is always
+ * active, which says nothing. */
+static void
+test_switch_comes_up(void **state)
+{
+	struct bed *b = bed_new("ft3 4", 1);
+	struct bed_sm *sm = bed_sm(b, 0, 1);
+	uint32_t sw = b->net->nnodes - 1;
+	uint16_t was[36];
+
+	(void)state;
+	start(sm);
+	for (uint32_t n = 0; n < 36; n++)
+		was[n] = held(b, n);
+	bed_stop(sm);
+	plant(b, sw, was[9]);
+	for (unsigned p = 1; p <= b->net->nodes[sw].nports; p++)
+		model_link_flap(b->m, sw, p, MSEC(1));
+	model_link_flap(b->m, 9, 1, MSEC(1));
+	bed_wait(b, MSEC(5));
+	start(sm);
+	for (uint32_t n = 0; n < 36; n++)
+		assert_int_equal(held(b, n), was[n]);
+	bed_free(b);
+}
+
 /* Base LIDs are aligned, each port has 2^LMC of them and switches one, and all lead there. */
 static void
 test_lmc(void **state)
@@ -596,6 +655,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_live_before_records),
+		cmocka_unit_test(test_switch_comes_up),
 		cmocka_unit_test(test_lmc),
 		cmocka_unit_test(test_lmc_raised),
 		cmocka_unit_test(test_lmc_lowered),
