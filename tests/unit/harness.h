@@ -170,7 +170,8 @@ struct harness_port {
 	uint16_t lid;			/* 0: none is known */
 	unsigned reign;			/* under whom */
 	bool restless;			/* it lost what it held since, or was not there when a
-					 * reign began */
+					 * reign began, or was one of two that came up with its
+					 * LID */
 };
 
 struct harness_run {
@@ -233,6 +234,8 @@ harness_reload(struct harness_run *r, void (*change)(struct harness_run *r,
 	       uint32_t a, enum config_stage stage);
 bool
 harness_is_switch(const struct harness_run *r, uint32_t node);
+uint16_t
+harness_lid(const struct harness_run *r, uint32_t node);
 /* A manager that leads, or NULL. */
 struct harness_sm *
 harness_master(struct harness_run *r);

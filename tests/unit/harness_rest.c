@@ -152,7 +152,7 @@ settle(struct harness_run *r)
 static void
 check_lid(struct harness_run *r, uint32_t n)
 {
-	uint16_t lid = model_portinfo(r->b->m, n, harness_is_switch(r, n) ? 0 : 1)->lid;
+	uint16_t lid = harness_lid(r, n);
 	struct harness_port *p = &r->ports[n];
 	bool must = !r->lids_may_move && (!p->restless || p->reign == r->reigns);
 

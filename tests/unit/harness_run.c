@@ -96,6 +96,31 @@ misbehaves(const struct harness_run *r, uint32_t node)
 	return any;
 }
 
+uint16_t
+harness_lid(const struct harness_run *r, uint32_t node)
+{
+	return model_portinfo(r->b->m, node, harness_is_switch(r, node) ? 0 : 1)->lid;
+}
+
+/*
+ * It only comes up, and so does somebody else with the same LID: then nothing in the fabric tells
+ * whose that was last, and records may be older than what whoever led meanwhile made of it.
+ */
+static bool
+is_rivalled(const struct harness_run *r, uint32_t node)
+{
+	const struct sim_node *n = &r->b->m->nodes[node];
+	uint16_t lid = harness_lid(r, node);
+
+	for (unsigned p = 1; p <= n->nports; p++)
+		if (n->ports[p].info.state >= PORT_ARMED)
+			return false;
+	for (uint32_t other = 0; lid && other < r->b->net->nnodes; other++)
+		if (other != node && harness_lid(r, other) == lid)
+			return true;
+	return false;
+}
+
 void
 harness_reign(struct harness_run *r, unsigned leader)
 {
@@ -106,7 +131,7 @@ harness_reign(struct harness_run *r, unsigned leader)
 	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
 		any |= misbehaves(r, n);
 	for (uint32_t n = 0; n < r->b->net->nnodes; n++)
-		if (any || !bed_healthy(r->sms[leader].sm, n))
+		if (any || !bed_healthy(r->sms[leader].sm, n) || is_rivalled(r, n))
 			r->ports[n].restless = true;
 }
 
