@@ -437,6 +437,8 @@ test_overtaken(void **state)
 		}
 		bed_wait(b, SEC(2));
 		w.first.sm->out = NULL;
+		/* A Set of which all attempts were lost is repeated after 5 s. */
+		bed_wait(b, SEC(6));
 		expect(&w, 1, r.mlid, 0x3f);
 	}
 	crowd_free(&w);
