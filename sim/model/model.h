@@ -278,6 +278,9 @@ enum model_keep {
 	MODEL_KEEP_PKEYS = 64,
 	MODEL_KEEP_FDB_TOP = 128,
 	MODEL_KEEP_STATE = 256,
+	MODEL_KEEP_AR_INFO = 512,
+	MODEL_KEEP_AR_GROUPS = 1024,
+	MODEL_KEEP_AR_LFT = 2048,
 };
 void
 model_keep(struct model *m, uint32_t node, unsigned fields);

@@ -111,7 +111,7 @@ do_info(const struct sma_request *r)
 		asked.group_top = 0;
 	if (mod || (calc && r->set) || ((calc || r->set) && !may_set(a, &asked)))
 		return MAD_STATUS_BAD_FIELD;
-	if (r->set)
+	if (r->set && !(r->n->keep & MODEL_KEEP_AR_INFO))
 		set_info(a, &asked);
 	answer = a->info;
 	if (calc)
@@ -171,6 +171,7 @@ do_groups(const struct sma_request *r)
 	struct ar_switch *a = r->n->ar;
 	struct ar_ports ports[AR_GROUP_BLOCK];
 	unsigned words = ar_words(r->n), first;
+	bool writes = r->set && !(r->n->keep & MODEL_KEEP_AR_GROUPS);
 	struct ar_table *t;
 	struct ar_mod at;
 
@@ -179,9 +180,9 @@ do_groups(const struct sma_request *r)
 	first = at.block * AR_GROUP_BLOCK;
 	if (at.table >= a->support.group_tables || at.plft >= ar_plfts(a) || first >= entries(a))
 		return MAD_STATUS_BAD_FIELD;
-	t = ar_table_of(a, &at, r->set);
+	t = ar_table_of(a, &at, writes);
 	ar_groups_decode(ports, r->data);
-	for (unsigned i = 0; r->set && i < AR_GROUP_BLOCK && first + i < entries(a); i++)
+	for (unsigned i = 0; writes && i < AR_GROUP_BLOCK && first + i < entries(a); i++)
 		write_entry(r->n, t, first + i, &ports[i]);
 	memset(ports, 0, sizeof(ports));
 	for (unsigned i = 0; t && i < AR_GROUP_BLOCK && first + i < t->len; i++)
@@ -306,7 +307,7 @@ do_lft(const struct sma_request *r)
 	ar_lft_decode(e, r->data);
 	if (r->set && !groups_exist(a, e))
 		return MAD_STATUS_BAD_FIELD;
-	if (r->set && !(r->n->keep & MODEL_KEEP_LFT))
+	if (r->set && !(r->n->keep & (MODEL_KEEP_LFT | MODEL_KEEP_AR_LFT)))
 		ar_lft_encode(e, page_of(a, at));
 	if (a->page[at / AR_PAGE_LEN]) {
 		memcpy(r->data, page_of(a, at), SMP_DATA_SIZE);

@@ -496,8 +496,17 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 
 	if (ar->step == ADAPTIVE_NOTHING)	/* broken off */
 		return;
+	/* Whether it is on still is not known: that is asked again. */
+	if (res->error && ar->step == ADAPTIVE_READ && ar->state == ADAPTIVE_ON) {
+		ar->step = ADAPTIVE_NOTHING;
+		ar->failed = true;
+		return;
+	}
 	if (res->mad_status && (ar->step == ADAPTIVE_ASK || ar->step == ADAPTIVE_READ)) {
-		ar->state = ADAPTIVE_ABSENT;
+		if (ar->state == ADAPTIVE_ON)
+			lose(s, d);
+		else
+			ar->state = ADAPTIVE_ABSENT;
 		ar->step = ADAPTIVE_NOTHING;
 		return;
 	}

@@ -22,7 +22,7 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 	bool waits = ar->failures && loop_now(s->env.loop) < ar->retry_at;
 
 	j->ability[sw] = (struct adaptive_ability){
-		.able = (ar->state == ADAPTIVE_STATIC || ar->state == ADAPTIVE_ON) && !waits &&
+		.able = (ar->state == ADAPTIVE_ON || (ar->state == ADAPTIVE_STATIC && !waits)) &&
 			!ar->excepted && s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
 		.groups = ar->info.group_cap, .subs = 1, .tables = 1,
 		.recovery = ar->info.fr_sup, .by_sl = ar->info.by_sl_cap,

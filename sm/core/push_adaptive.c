@@ -96,19 +96,28 @@ push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row
 
 /* ---- Groups ---- */
 
+/* What it is known to hold: nothing, where none of it was ever written or read. */
+static struct ar_ports
+known(const struct live_adaptive *ar, unsigned at)
+{
+	return ar->ports && at < (ar->top + 1u) * ar->subs ? ar->ports[at] : none;
+}
+
 /* What entry `at` of the group tables is to be in this step. */
 static struct ar_ports
 wanted(const struct plan *plan, const struct device *d, unsigned step, unsigned at)
 {
-	const struct live_adaptive *ar = d->ar;
 	struct ar_ports new = planned(adaptive_section(plan, d), at);
-	struct ar_ports now = at < (ar->top + 1u) * ar->subs ? ar->ports[at] : none;
+	struct ar_ports now = known(d->ar, at), had = now;
 
+	/* A push that broke off may have emptied it: entries name it for all that. */
+	if (d->ar->held && !d->ar->read)
+		had = planned(d->ar->held, at);
 	if (step == PUSH_GROUPS)
 		return new;
 	if (plan->adaptive->apart)
 		return none;
-	if (!ar_ports_count(&now))
+	if (!ar_ports_count(&had))
 		return new;
 	for (unsigned w = 0; w < 4; w++)
 		now.word[w] &= new.word[w];
@@ -120,14 +129,11 @@ static unsigned
 next_group(const struct plan *plan, const struct device *d, unsigned step, unsigned block,
 	   unsigned end)
 {
-	const struct live_adaptive *ar = d->ar;
-
 	for (; block < end; block++)
 		for (unsigned i = 0; i < AR_GROUP_BLOCK; i++) {
 			unsigned at = block * AR_GROUP_BLOCK + i;
 			struct ar_ports want = wanted(plan, d, step, at);
-			struct ar_ports now = at < (ar->top + 1u) * ar->subs ? ar->ports[at] :
-									      none;
+			struct ar_ports now = known(d->ar, at);
 
 			if (memcmp(&want, &now, sizeof(want)))
 				return block;
@@ -179,11 +185,12 @@ push_groups_due(const struct subnet *s, unsigned step)
 static void
 make_room(struct live_adaptive *ar, unsigned top)
 {
-	if (top <= ar->top)
+	unsigned have = ar->ports ? (ar->top + 1u) * ar->subs : 0, len = (top + 1u) * ar->subs;
+
+	if (len <= have)
 		return;
-	ar->ports = mem_realloc(ar->ports, (top + 1u) * ar->subs, sizeof(*ar->ports));
-	memset(ar->ports + (ar->top + 1u) * ar->subs, 0,
-	       (top - ar->top) * ar->subs * sizeof(*ar->ports));
+	ar->ports = mem_realloc(ar->ports, len, sizeof(*ar->ports));
+	memset(ar->ports + have, 0, (len - have) * sizeof(*ar->ports));
 	ar->top = (uint16_t)top;
 }
 

@@ -23,6 +23,9 @@ usage: umad_client.py join MGID     become a full member of a multicast group, a
                                    DEPTH of 1 each is told ("done I"), counted from 0
        umad_client.py traps         send trap 128 of the own LID without end, each as a new one
        umad_client.py manager       take what a subnet manager takes of a port, and do nothing
+       umad_client.py adaptive TOP LID...   what switches with these LIDs hold for adaptive routing:
+                                   "LID info|lft|groups BLOCK DATA" in hexadecimal; entries up to
+                                   LID TOP, and the groups that they name
        umad_client.py watch FILE TEXT   until the file of sysfs has that text
 It says "ready" when it is where it stays.
 """
@@ -276,8 +279,34 @@ def watch(name, text):
     print("seen", flush=True)
 
 
+def get(agent, lid, attribute, modifier):
+    """The data of a Get of an SMP by LID."""
+    error = agent.send(header(CLASS_SMP, 1, GET, modifier + 1, attribute, modifier) + bytes(232),
+                       lid, 0)
+    if error:
+        raise SystemExit("not sent: %s" % os.strerror(error))
+    answer = agent.receive(5000)
+    status, = struct.unpack(">H", answer[4:6])
+    if status:
+        raise SystemExit("Get(0x%04x) of LID %d: status 0x%04x" % (attribute, lid, status))
+    return answer[64:128]
+
+
+def adaptive(top, *lids):
+    agent = Agent(CLASS_SMP, 1)
+    for lid in (int(x) for x in lids):
+        print(lid, "info", 0, get(agent, lid, 0xff20, 0).hex())
+        highest = 0
+        for block in range(int(top) // 16 + 1):
+            data = get(agent, lid, 0xff23, block)
+            highest = max([highest] + [g for _, g in struct.iter_unpack(">HH", data)])
+            print(lid, "lft", block, data.hex())
+        for block in range(highest // 2 + 1):
+            print(lid, "groups", block, get(agent, lid, 0xff21, block).hex())
+
+
 if __name__ == "__main__":
     {"join": join, "members": members, "subscribe": subscribe, "flood": flood, "deaf": deaf,
      "untaken": untaken, "rubbish": rubbish, "traps": traps,
      "group": group, "guids": guids, "pipeline": pipeline,
-     "manager": manager, "watch": watch}[sys.argv[1]](*sys.argv[2:])
+     "manager": manager, "adaptive": adaptive, "watch": watch}[sys.argv[1]](*sys.argv[2:])

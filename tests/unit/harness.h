@@ -82,6 +82,14 @@ enum harness_kind {
 	HARNESS_UNDRAIN,
 	HARNESS_REROUTE,
 	HARNESS_SWEEP,			/* SIGHUP */
+	HARNESS_AR_REFUSED,		/* an adaptive switch refuses Sets of what is at hand, */
+	HARNESS_AR_WITHHELD,		/* or Gets, */
+	HARNESS_AR_MUTE,		/* does not answer it, */
+	HARNESS_AR_LOST,		/* loses MADs, */
+	HARNESS_AR_LATE,		/* answers late, */
+	HARNESS_AR_KEPT,		/* keeps what it held, and answers with status 0, */
+	HARNESS_AR_REBOOT,		/* is reset, */
+	HARNESS_AR_CLEARED,		/* or is turned off by somebody else */
 	HARNESS_SETTLE,			/* no fault: all that misbehaves stops, and is judged */
 	HARNESS_KINDS,
 };
@@ -90,6 +98,26 @@ enum harness_kind {
 #define HARNESS_STEP(step) (SUBNET_PARTITIONS + 1 + (step))
 #define HARNESS_PLACES HARNESS_STEP(PUSH_DONE)
 #define HARNESS_ANYWHERE 255u
+
+/* What a manager does at a switch that routes adaptively, by the MAD that it sends: places, too. */
+enum harness_ar_step {
+	HARNESS_AR_ASK,			/* stage ADAPTIVE: GeneralInfo, */
+	HARNESS_AR_READ,		/* AdaptiveRoutingInfo, */
+	HARNESS_AR_SET_UP,		/* the same is set, without E, */
+	HARNESS_AR_GROUPS,		/* groups, */
+	HARNESS_AR_TABLE,		/* the adaptive LFT, */
+	HARNESS_AR_ENABLE,		/* and E */
+	HARNESS_AR_LESS,		/* a push: groups before rows, */
+	HARNESS_AR_ROWS,		/* rows, */
+	HARNESS_AR_MORE,		/* groups after rows, */
+	HARNESS_AR_READ_BACK,		/* what switches hold is read, */
+	HARNESS_AR_LEAVE,		/* E is cleared */
+	HARNESS_AR_STEPS,
+};
+/* Of enum model_keep. */
+#define HARNESS_AR_KEEPS (MODEL_KEEP_AR_INFO | MODEL_KEEP_AR_GROUPS | MODEL_KEEP_AR_LFT)
+#define HARNESS_AR(step) (HARNESS_PLACES + (step))
+#define HARNESS_ALL_PLACES HARNESS_AR(HARNESS_AR_STEPS)
 
 struct harness_fault {
 	uint32_t gap;		/* microseconds after the one before */
@@ -109,6 +137,10 @@ struct harness_schedule {
 	uint8_t levels;		/* of service, 0: nothing is said */
 	uint8_t tenants;	/* a partition is there */
 	uint8_t sweep;		/* seconds between light sweeps */
+	uint8_t adaptive;	/* 0: no switch routes adaptively; else bits: */
+#define HARNESS_AR_SOME 2u	/* not all do, */
+#define HARNESS_AR_FEW 4u	/* they have room for few groups, */
+#define HARNESS_AR_STAYS 8u	/* a plain table that is written does not turn it off */
 	uint8_t nfaults;
 	struct harness_fault faults[HARNESS_FAULTS];
 };
@@ -139,7 +171,12 @@ harness_mix(uint64_t a, uint64_t b);
 struct harness_counts {
 	uint64_t kinds[HARNESS_KINDS];		/* faults that happened */
 	uint64_t places[HARNESS_PLACES];	/* and where managers were then */
+	uint64_t steps[HARNESS_AR_STEPS];	/* likewise, of adaptive routing */
 	uint64_t schedules;
+	uint64_t adaptive;			/* of them with switches that route adaptively */
+	uint64_t able;				/* such switches, at rest, */
+	uint64_t on;				/* and how many of them did */
+	uint64_t spread;			/* ways walked at rest over all ports of groups */
 	uint64_t large;				/* of them on 20 switches or more */
 	uint64_t faults;
 	uint64_t rests;				/* judged */
@@ -201,6 +238,10 @@ struct harness_run {
 	unsigned damage;		/* of 1,000 answers */
 	uint64_t rng;			/* of these */
 	uint32_t hosts[HARNESS_SMS + HARNESS_CLIENTS];	/* nodes of managers, then of clients */
+	uint64_t ar_sets;		/* SMPs that write what adaptive switches hold */
+	uint64_t ar_answers;		/* and answers of such attributes */
+	uint32_t target;		/* adaptive switch that the MAD awaited went to, */
+	uint16_t target_attr;		/* and its attribute */
 	uint8_t place;			/* awaited; HARNESS_ANYWHERE: none */
 	uint8_t mads;			/* then to be sent */
 	bool there;			/* it was reached */
@@ -285,6 +326,27 @@ harness_judge_pairs(struct harness_run *r, const struct subnet *s, char *why, si
 bool
 harness_judge_arrives(const struct harness_run *r, uint32_t from, uint32_t to, uint16_t lid,
 		      unsigned sl);
+
+/* ---- Adaptive routing: harness_adaptive.c ---- */
+
+/* Which switches can do it, before a manager starts. */
+void
+harness_adaptive_begin(struct harness_run *r);
+/* A manager sends a MAD: is it the one awaited? */
+void
+harness_adaptive_out(struct harness_run *r, struct harness_sm *h, const struct port_mad *m);
+/* Faults of HARNESS_AR_*, at the switch that the last such MAD went to, or at any. */
+bool
+harness_adaptive_fault(struct harness_run *r, const struct harness_fault *f);
+/* True: it has said that it knows nothing of it. */
+bool
+harness_adaptive_calm(struct harness_run *r, uint32_t node);
+/* At rest: managers know who is on, and those switches hold the plan's groups and entries. */
+void
+harness_adaptive_check(struct harness_run *r, const struct harness_sm *h, char *why, size_t size);
+/* At the end: all that can are on. */
+void
+harness_adaptive_rest(struct harness_run *r);
 
 /* ---- Clients: harness_client.c ---- */
 

@@ -75,6 +75,12 @@ static const struct {
 	{ "answers are damaged, and a host comes back whose LID is another's", "ft3 4; "
 	  "seed=355527 sms=2 lmc=0 engine=3 levels=0 tenants=0 sweep=10; damaged +59 "
 	  "any/0 31715 34990; switch-off +65140 any/0 9132 60121; settle +0 any/0 0 0" },
+	{ "switches are read to be on that have no group", "hyperx 5 4 1; "
+	  "seed=354717 sms=2 lmc=0 engine=8 levels=0 tenants=0 sweep=10 adaptive=1; settle +0 "
+	  "any/0 0 0; sm-amnesia +9 any/0 89132 71375; reload-engine +15923 any/0 19457 61153" },
+	{ "a switch is on, and the plan has nothing for it", "ft2 14 6 1; seed=671634 sms=2 lmc=0 "
+	  "engine=1 levels=0 tenants=0 sweep=10 adaptive=1; link-down +2000000 any/0 48876 99491; "
+	  "ar-refused +264 ar-rows/0 51715 43616; ar-refused +197 ar-leave/0 52351 62690" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -672,6 +672,14 @@ static bool
 	[HARNESS_UNDRAIN] = route,
 	[HARNESS_REROUTE] = route,
 	[HARNESS_SWEEP] = look_round,
+	[HARNESS_AR_REFUSED] = harness_adaptive_fault,
+	[HARNESS_AR_WITHHELD] = harness_adaptive_fault,
+	[HARNESS_AR_MUTE] = harness_adaptive_fault,
+	[HARNESS_AR_LOST] = harness_adaptive_fault,
+	[HARNESS_AR_LATE] = harness_adaptive_fault,
+	[HARNESS_AR_KEPT] = harness_adaptive_fault,
+	[HARNESS_AR_REBOOT] = harness_adaptive_fault,
+	[HARNESS_AR_CLEARED] = harness_adaptive_fault,
 };
 
 bool
@@ -687,8 +695,10 @@ calm_node(struct harness_run *r, uint32_t node)
 {
 	struct sim_node *n = &r->b->m->nodes[node];
 	struct model *m = r->b->m;
-	/* What kept a field against the manager's will is not asked again until it is another. */
-	bool other = n->guid != n->ib->guid || n->keep;
+	/* What kept a field against the manager's will is not asked again until it is another; nor
+	 * is what says that it does not route adaptively. */
+	bool other = n->guid != n->ib->guid || (n->keep & ~HARNESS_AR_KEEPS) ||
+		harness_adaptive_calm(r, node);
 
 	model_silence(m, node, MODEL_ANSWERS);
 	for (size_t i = 0; i < ATTRIBUTES; i++) {

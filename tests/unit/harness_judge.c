@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "sim/model/ar.h"
 #include "sim/model/model_impl.h"
 #include "sm/base/mem.h"
 #include "sm/fabric/plan.h"
@@ -27,6 +28,9 @@
 struct channel {
 	uint64_t waits[WORDS];		/* for these of the switch that it leads to */
 	uint32_t to;			/* node that it leads to */
+	uint32_t walk[16];		/* by service level: the last that came by, where
+					 * packets spread */
+	uint32_t way;			/* twice the last at rest; 1 more: all of it arrived */
 	uint8_t mark;			/* of the search */
 	bool used;			/* it is in `list` */
 };
@@ -42,6 +46,7 @@ struct harness_judge {
 	uint32_t *first;		/* by node */
 	uint32_t *list;			/* channels in use */
 	uint32_t len;			/* of it */
+	uint32_t walks;			/* so far, where packets spread */
 	uint16_t *told;			/* by node, node: bits of service levels */
 	struct address *address;	/* by node, as they were told */
 	bool *led;			/* by node: whoever leads has had it in a plan */
@@ -245,23 +250,31 @@ harness_judge_plan(struct harness_run *r, const struct plan *p, unsigned sm)
 
 /* ---- Walks ---- */
 
+/* It leaves by this port, on this lane. */
+static bool
+passes(const struct harness_run *r, uint32_t at, unsigned in, unsigned sl, unsigned out,
+       unsigned *vl)
+{
+	const struct sim_port *p = &r->b->m->nodes[at].ports[out];
+
+	if (p->info.state != PORT_ACTIVE || p->peer == IBNET_NONE ||
+	    r->b->m->nodes[p->peer].ports[p->peer_port].info.state != PORT_ACTIVE)
+		return false;
+	*vl = model_sl2vl(r->b->m, at, in, out, sl);
+	return *vl < LANES && *vl < vls_of_code(p->info.op_vls);
+}
+
 /* The next switch; false: the packet is at its end, or goes no further. */
 static bool
 step(const struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl,
      unsigned *out, unsigned *vl)
 {
-	const struct sim_node *n = &r->b->m->nodes[at];
-	const struct sim_port *p;
+	const struct ar_packet packet = { .dlid = lid, .sl = (uint8_t)sl };
 
-	*out = plain_port(n, lid);
-	if (!*out || has_lid(&n->ports[0].info, lid))
-		return false;
-	p = &n->ports[*out];
-	if (p->info.state != PORT_ACTIVE || p->peer == IBNET_NONE ||
-	    r->b->m->nodes[p->peer].ports[p->peer_port].info.state != PORT_ACTIVE)
-		return false;
-	*vl = model_sl2vl(r->b->m, at, in, *out, sl);
-	return *vl < LANES && *vl < vls_of_code(p->info.op_vls);
+	/* As an SMP does, by the port of the row. */
+	*out = ar_forward(r->b->m, at, in, &packet);
+	return *out && !has_lid(&r->b->m->nodes[at].ports[0].info, lid) &&
+		passes(r, at, in, sl, *out, vl);
 }
 
 static void
@@ -278,6 +291,49 @@ note(struct harness_judge *j, uint32_t before, unsigned out, unsigned vl)
 	c->waits[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
+/* Ports that packets may leave by: that of the row, and those of its group. */
+static unsigned
+choices(const struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl,
+	uint8_t ports[256])
+{
+	const struct ar_packet packet = { .dlid = lid, .sl = (uint8_t)sl };
+	unsigned row = ar_forward(r->b->m, at, in, &packet);
+	unsigned len = ar_ports(r->b->m, at, in, lid, sl, ports);
+
+	if (row && !memchr(ports, (int)row, len))
+		ports[len++] = (uint8_t)row;
+	return len;
+}
+
+/* From a switch, by all ports that there are at each; each channel once. */
+static void
+spread(struct harness_run *r, uint32_t at, unsigned in, uint32_t before, uint16_t lid, unsigned sl)
+{
+	struct harness_judge *j = r->judge;
+	unsigned len, vl;
+	uint8_t ports[256];
+
+	if (has_lid(&r->b->m->nodes[at].ports[0].info, lid))
+		return;
+	len = choices(r, at, in, lid, sl, ports);
+	for (unsigned i = 0; i < len; i++) {
+		const struct sim_port *p = &r->b->m->nodes[at].ports[ports[i]];
+		uint32_t channel;
+
+		if (ports[i] >= PORTS || !passes(r, at, in, sl, ports[i], &vl) ||
+		    !harness_is_switch(r, p->peer))
+			continue;
+		channel = j->first[at] + ports[i] * LANES + vl;
+		if (before != UINT32_MAX)
+			note(j, before, ports[i], vl);
+		j->channels[channel].to = p->peer;
+		if (j->channels[channel].walk[sl] == j->walks)
+			continue;
+		j->channels[channel].walk[sl] = j->walks;
+		spread(r, p->peer, p->peer_port, channel, lid, sl);
+	}
+}
+
 /* From a switch; at most so many links are followed. */
 static void
 walk(struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl, unsigned hops)
@@ -286,6 +342,10 @@ walk(struct harness_run *r, uint32_t at, unsigned in, uint16_t lid, unsigned sl,
 	uint32_t before = UINT32_MAX;
 	unsigned out, vl;
 
+	if (r->sched->adaptive) {
+		spread(r, at, in, UINT32_MAX, lid, sl);
+		return;
+	}
 	while (hops-- && step(r, at, in, lid, sl, &out, &vl)) {
 		const struct sim_port *p = &r->b->m->nodes[at].ports[out];
 
@@ -398,9 +458,9 @@ tell_circle(struct harness_run *r)
 			continue;
 		while (n + 1 < j->nnodes && j->first[n + 1] <= j->list[i])
 			n++;
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s/%u.%u",
-			 r->b->net->nodes[n].name, (j->list[i] - j->first[n]) / LANES,
-			 (j->list[i] - j->first[n]) % LANES);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s%s/%u.%u",
+			 r->b->net->nodes[n].name, model_ar_is_on(r->b->m, n) ? " on" : "",
+			 (j->list[i] - j->first[n]) / LANES, (j->list[i] - j->first[n]) % LANES);
 	}
 	harness_wrong(r, "circle: packets wait for each other at%s", text);
 }
@@ -414,6 +474,10 @@ tell_walkers(struct harness_run *r)
 	uint16_t lids[2 * LIDS];
 
 	if (p)
+		harness_say(r, "  at %s, groups of before and of the plan %s",
+			    harness_place_name(harness_place(h->sm->s)), !p->adaptive ? "none" :
+			    p->adaptive->apart ? "apart" : "go together");
+	if (p)
 		harness_say(r, "  engine %s, %u classes, stale SLs 0x%x, %s", p->engine_running,
 			    p->sls ? p->sls->classes : 1, p->sls ? p->sls->stale : 0,
 			    p->sls && p->sls->stale_proved ? "proved" : "not proved");
@@ -423,6 +487,7 @@ tell_walkers(struct harness_run *r)
 		for (unsigned k = 0; k < n; k++)
 			for (uint32_t from = 0; from < r->judge->nnodes; from++) {
 				r->judge->met = false;
+				r->judge->walks++;
 				walk_from(r, from, to, lids[k]);
 				if (r->judge->met)
 					harness_say(r, "  from %s to LID %u of %s, SLs 0x%x",
@@ -441,7 +506,8 @@ writes(const struct harness_run *r)
 	const struct model *m = r->b->m;
 
 	return m->counts[ATTR_LINEAR_FDB][COUNT_SET] + m->counts[ATTR_SL_TO_VL][COUNT_SET] +
-		m->counts[ATTR_PORT_INFO][COUNT_SET] + m->counts[ATTR_SWITCH_INFO][COUNT_SET];
+		m->counts[ATTR_PORT_INFO][COUNT_SET] + m->counts[ATTR_SWITCH_INFO][COUNT_SET] +
+		r->ar_answers;
 }
 
 /* A plan comes into force that does not keep all levels that were told, and says so. Whatever
@@ -494,9 +560,11 @@ harness_judge_look(struct harness_run *r, bool rest)
 	for (uint32_t to = 0; to < j->nnodes; to++) {
 		unsigned n = lids_of(r, to, lids);
 
-		for (unsigned k = 0; k < n; k++)
+		for (unsigned k = 0; k < n; k++) {
+			j->walks++;
 			for (uint32_t from = 0; from < j->nnodes; from++)
 				walk_from(r, from, to, lids[k]);
+		}
 	}
 	for (uint32_t i = 0; i < j->len; i++)
 		if (!j->channels[j->list[i]].mark && finds_circle(j, j->list[i])) {
@@ -529,6 +597,54 @@ harness_judge_arrives(const struct harness_run *r, uint32_t from, uint32_t to, u
 	return false;
 }
 
+/* From a switch: whatever ports are taken. */
+static bool
+all_arrive(const struct harness_run *r, uint32_t at, unsigned in, uint32_t to, uint16_t lid,
+	   unsigned sl)
+{
+	struct harness_judge *j = r->judge;
+	uint8_t ports[256];
+	unsigned len = choices(r, at, in, lid, sl, ports), vl;
+
+	for (unsigned i = 0; i < len; i++) {
+		const struct sim_port *p = &r->b->m->nodes[at].ports[ports[i]];
+		struct channel *c;
+
+		if (ports[i] >= PORTS || !passes(r, at, in, sl, ports[i], &vl))
+			return false;
+		if (!harness_is_switch(r, p->peer)) {
+			if (p->peer != to)
+				return false;
+			continue;
+		}
+		c = &j->channels[j->first[at] + ports[i] * LANES + vl];
+		if (c->way == 2 * j->walks + 1)
+			continue;
+		if (c->way == 2 * j->walks)
+			return false;	/* round in a circle */
+		c->way = 2 * j->walks;
+		if (!all_arrive(r, p->peer, p->peer_port, to, lid, sl))
+			return false;
+		c->way = 2 * j->walks + 1;
+	}
+	return len > 0;
+}
+
+static void
+judge_spread(struct harness_run *r, const struct home *a, const struct home *b, unsigned sl,
+	     char *why, size_t size)
+{
+	const struct sim_port *up = &r->b->m->nodes[a->node].ports[1];
+
+	r->judge->walks++;
+	r->counts->spread++;
+	if (up->peer != IBNET_NONE && harness_is_switch(r, up->peer) &&
+	    !all_arrive(r, up->peer, up->peer_port, b->node, b->lid, sl))
+		snprintf(why, size, "on SL %u not each way over groups leads from %s to %s "
+			 "(LID %u)", sl, r->b->net->nodes[a->node].name,
+			 r->b->net->nodes[b->node].name, b->lid);
+}
+
 static void
 judge_pair(struct harness_run *r, const struct plan *p, const struct home *a, const struct home *b,
 	   char *why, size_t size)
@@ -544,6 +660,8 @@ judge_pair(struct harness_run *r, const struct plan *p, const struct home *a, co
 			snprintf(why, size, "on SL %u (level %u) no packet gets from %s to %s "
 				 "(LID %u)", sl, level, r->b->net->nodes[a->node].name,
 				 r->b->net->nodes[b->node].name, b->lid);
+		if (r->sched->adaptive && !why[0])
+			judge_spread(r, a, b, sl, why, size);
 	}
 }
 

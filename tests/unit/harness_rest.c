@@ -109,6 +109,8 @@ check_master(struct harness_run *r, struct harness_sm *h, char *why, size_t size
 	if (!bed_good(h->sm))
 		snprintf(why, size, "%s", h->sm->why);
 	if (!why[0])
+		harness_adaptive_check(r, h, why, size);
+	if (!why[0])
 		check_pkeys(r, h->sm, why, size);
 	if (!why[0])
 		harness_judge_pairs(r, h->sm->s, why, size);
@@ -185,7 +187,7 @@ all_sets(const struct harness_run *r)
 
 	for (unsigned i = 0; i < ATTRS; i++)
 		n += r->b->m->counts[i][COUNT_SET];
-	return n;
+	return n + r->ar_sets;
 }
 
 static void
@@ -220,6 +222,7 @@ harness_rest(struct harness_run *r, bool last)
 	if (!last || r->why[0])
 		return;
 	check_silence(r);
+	harness_adaptive_rest(r);
 	settle(r);
 	check_lids(r);
 }

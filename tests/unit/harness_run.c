@@ -20,6 +20,7 @@
 
 #define AWAIT MSEC(500)		/* a stage, at most */
 #define LOOK MSEC(2)		/* in which nothing may leave that tells of a stage */
+#define AWAIT_STEP SEC(5)		/* a step of adaptive routing: there is a sweep before */
 #define ASK 32u			/* answers to what is written, between questions of clients */
 
 void
@@ -187,6 +188,9 @@ on_changed(void *arg, struct subnet *s)
 static bool
 on_out(struct bed_sm *sm, struct port_mad *m)
 {
+	struct harness_sm *h = sm->arg;
+
+	harness_adaptive_out(h->run, h, m);
 	if (!harness_query_is_answer(m))
 		look_at(sm->arg, true);
 	return true;
@@ -228,9 +232,11 @@ on_in(struct bed_sm *sm, struct port_mad *m)
 		return false;
 	if (r->damage)
 		damage(r, mad);
-	if (sm->s && sm->s->stage == SUBNET_PUSH &&
-	    (attr == ATTR_LINEAR_FDB || attr == ATTR_SL_TO_VL || attr == ATTR_PORT_INFO ||
-	     attr == ATTR_SWITCH_INFO)) {
+	r->ar_answers += attr >= AR_ATTR_INFO && attr <= AR_ATTR_LFT;
+	if (sm->s && ((attr >= AR_ATTR_INFO && attr <= AR_ATTR_LFT) ||
+	    (sm->s->stage == SUBNET_PUSH &&
+	     (attr == ATTR_LINEAR_FDB || attr == ATTR_SL_TO_VL || attr == ATTR_PORT_INFO ||
+	      attr == ATTR_SWITCH_INFO)))) {
 		harness_judge_look(r, false);
 		if (r->pushed++ % ASK == 0)
 			harness_query_ask(r);
@@ -379,6 +385,8 @@ make_managers(struct harness_run *r)
 		h->sm->conf.sweep_interval = SEC(s->sweep);
 		h->sm->conf.standby_poll = MSEC(500);
 		h->sm->conf.routing.engines = chain;
+		if (s->adaptive)
+			h->sm->conf.routing.adaptive = CONFIG_ADAPTIVE_ON;
 		h->sm->conf.health.babbling = (enum config_action)(ACTION_REPORT + s->seed % 4);
 		h->sm->conf.read_tables = !(s->seed & 3);
 	}
@@ -399,6 +407,7 @@ begin(struct harness_run *r)
 	r->rng = s->seed;
 	r->levels = s->levels;
 	r->members = harness_mix(s->seed, 55);
+	harness_adaptive_begin(r);
 	place_hosts(r);
 	make_policy(r);
 	harness_judge_new(r);
@@ -433,18 +442,21 @@ await(struct harness_run *r, const struct harness_fault *f)
 	monotime until;
 
 	harness_wait(r, (monotime)f->gap * 1000, NULL);
+	r->target = IBNET_NONE;
 	if (f->place == HARNESS_ANYWHERE || r->why[0])
 		return;
 	r->place = f->place;
 	r->mads = f->mads;
 	r->there = false;
-	until = loop_now(r->b->loop) + AWAIT;
+	until = loop_now(r->b->loop) + (f->place < HARNESS_PLACES ? AWAIT : AWAIT_STEP);
 	while (!r->there && !r->why[0] && loop_now(r->b->loop) < until) {
 		harness_wait(r, LOOK, &r->there);
 		for (unsigned i = 0; i < r->nsms; i++)
 			if (r->sms[i].sm->s)
 				look_for_place(r, r->sms[i].sm->s, false);
 	}
+	if (r->there && f->place >= HARNESS_PLACES)
+		r->counts->steps[f->place - HARNESS_PLACES]++;
 	r->place = HARNESS_ANYWHERE;
 }
 
@@ -500,6 +512,7 @@ harness_run(const struct harness_schedule *s, struct harness_counts *c, bool tra
 	for (uint32_t n = switches = 0; n < r.b->net->nnodes; n++)
 		switches += harness_is_switch(&r, n);
 	c->large += switches >= 20;
+	c->adaptive += s->adaptive != 0;
 	snprintf(why, size, "%s", r.why);
 	end(&r);
 	return !why[0];

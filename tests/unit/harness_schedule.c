@@ -77,10 +77,19 @@ static const struct {
 	[HARNESS_UNDRAIN] = { "undrain", 2 },
 	[HARNESS_REROUTE] = { "reroute", 2 },
 	[HARNESS_SWEEP] = { "sweep", 2 },
+	/* Adaptive schedules alone have them: draw_adaptive(). */
+	[HARNESS_AR_REFUSED] = { "ar-refused", 0 },
+	[HARNESS_AR_WITHHELD] = { "ar-withheld", 0 },
+	[HARNESS_AR_MUTE] = { "ar-mute", 0 },
+	[HARNESS_AR_LOST] = { "ar-lost", 0 },
+	[HARNESS_AR_LATE] = { "ar-late", 0 },
+	[HARNESS_AR_KEPT] = { "ar-kept", 0 },
+	[HARNESS_AR_REBOOT] = { "ar-reboot", 0 },
+	[HARNESS_AR_CLEARED] = { "ar-cleared", 0 },
 	[HARNESS_SETTLE] = { "settle", 0 },
 };
 
-static const char *const places[HARNESS_PLACES] = {
+static const char *const places[HARNESS_ALL_PLACES] = {
 	[SUBNET_WAITING] = "waiting", [SUBNET_IDLE] = "idle", [SUBNET_SWEEP] = "sweep",
 	[SUBNET_ROUTE] = "route", [SUBNET_PUSH] = "push", [SUBNET_POLL] = "poll",
 	[SUBNET_MULTICAST] = "multicast", [SUBNET_GUIDS] = "guids", [SUBNET_PORTS] = "ports",
@@ -100,6 +109,20 @@ static const char *const places[HARNESS_PLACES] = {
 	[HARNESS_STEP(PUSH_DRAIN_WAIT)] = "drain-wait",
 	[HARNESS_STEP(PUSH_CONFIG)] = "config",
 	[HARNESS_STEP(PUSH_ACTIVATE)] = "activate",
+	[SUBNET_ADAPTIVE] = "adaptive",
+	[HARNESS_STEP(PUSH_GROUPS_LESS)] = "groups-less",
+	[HARNESS_STEP(PUSH_GROUPS)] = "groups",
+	[HARNESS_AR(HARNESS_AR_ASK)] = "ar-ask",
+	[HARNESS_AR(HARNESS_AR_READ)] = "ar-read",
+	[HARNESS_AR(HARNESS_AR_SET_UP)] = "ar-set-up",
+	[HARNESS_AR(HARNESS_AR_GROUPS)] = "ar-groups",
+	[HARNESS_AR(HARNESS_AR_TABLE)] = "ar-table",
+	[HARNESS_AR(HARNESS_AR_ENABLE)] = "ar-enable",
+	[HARNESS_AR(HARNESS_AR_LESS)] = "ar-less",
+	[HARNESS_AR(HARNESS_AR_ROWS)] = "ar-rows",
+	[HARNESS_AR(HARNESS_AR_MORE)] = "ar-more",
+	[HARNESS_AR(HARNESS_AR_READ_BACK)] = "ar-read-back",
+	[HARNESS_AR(HARNESS_AR_LEAVE)] = "ar-leave",
 };
 
 static const char *const engines[] = {
@@ -169,7 +192,7 @@ harness_kind_name(unsigned kind)
 const char *
 harness_place_name(unsigned place)
 {
-	return place < HARNESS_PLACES ? places[place] : "any";
+	return place < HARNESS_ALL_PLACES && places[place] ? places[place] : "any";
 }
 
 const char *
@@ -247,6 +270,67 @@ draw_fault(struct harness_fault *f, struct draws *d)
 		f->gap = draw(d, 3000);
 }
 
+/* How a step of adaptive routing comes about. */
+static uint8_t
+trigger_of(unsigned step, struct draws *d)
+{
+	static const uint8_t changes[] = {
+		HARNESS_LINK_DOWN, HARNESS_LINK_DOWN, HARNESS_LINK_UP, HARNESS_SWITCH_OFF,
+		HARNESS_SWITCH_ON, HARNESS_CUT, HARNESS_REJOIN, HARNESS_REROUTE,
+	};
+
+	if (step <= HARNESS_AR_ENABLE)
+		return HARNESS_SWITCH_REBOOT;
+	if (step == HARNESS_AR_READ_BACK)
+		return draw(d, 3) ? HARNESS_SM_RESTART : HARNESS_SM_AMNESIA;
+	return changes[draw(d, sizeof(changes))];
+}
+
+static void
+draw_step(struct harness_fault *f, unsigned step, struct draws *d)
+{
+	*f = (struct harness_fault){
+		.kind = (uint8_t)(HARNESS_AR_REFUSED +
+				  draw(d, HARNESS_AR_CLEARED - HARNESS_AR_REFUSED + 1)),
+		.gap = draw(d, 300), .a = draw(d, 100000), .b = draw(d, 100000),
+		.place = (uint8_t)HARNESS_AR(step),
+		.mads = draw(d, 2) ? 0 : (uint8_t)draw(d, 30),
+	};
+}
+
+/* Steps are met after what brings them about; leaving, after what fails in one of the others. All
+ * is drawn from a seed of its own: other schedules are what they are without. */
+static void
+draw_adaptive(struct harness_schedule *s, uint64_t seed)
+{
+	struct draws d = { harness_mix(seed, 0x6172) };
+
+	if (seed % 3)
+		return;
+	s->adaptive = (uint8_t)(1 | draw(&d, 8) << 1);
+	for (unsigned i = 0; i + 3 < s->nfaults; i += 1 + draw(&d, 3)) {
+		unsigned step = draw(&d, HARNESS_AR_STEPS);
+		struct harness_fault *f = &s->faults[i];
+
+		if (f[0].kind == HARNESS_SETTLE || f[1].kind == HARNESS_SETTLE ||
+		    f[2].kind == HARNESS_SETTLE || draw(&d, 3) == 0)
+			continue;
+		if (i || step > HARNESS_AR_ENABLE || draw(&d, 2)) {
+			f->kind = trigger_of(step, &d);
+			f->place = HARNESS_ANYWHERE;
+			f->gap = draw(&d, 2) ? 2000000 : draw(&d, 1000000);
+			f++;
+		}
+		if (step == HARNESS_AR_LEAVE) {
+			draw_step(f, draw(&d, 2) ? HARNESS_AR_MORE : HARNESS_AR_ROWS, &d);
+			f->kind = draw(&d, 2) ? HARNESS_AR_REFUSED : HARNESS_AR_KEPT;
+			f->mads = 0;
+			f++;
+		}
+		draw_step(f, step, &d);
+	}
+}
+
 void
 harness_draw(struct harness_schedule *s, uint64_t seed)
 {
@@ -278,6 +362,7 @@ harness_draw(struct harness_schedule *s, uint64_t seed)
 				.kind = HARNESS_SETTLE, .place = HARNESS_ANYWHERE,
 			};
 	}
+	draw_adaptive(s, seed);
 }
 
 /* ---- Text ---- */
@@ -289,6 +374,8 @@ harness_print(const struct harness_schedule *s, char *text, size_t size)
 			  "tenants=%u sweep=%u", s->recipe, s->seed, s->sms, s->lmc, s->engine,
 			  s->levels, s->tenants, s->sweep);
 
+	if (s->adaptive && (size_t)at < size)
+		at += snprintf(text + at, size - (size_t)at, " adaptive=%u", s->adaptive);
 	for (unsigned i = 0; i < s->nfaults && (size_t)at < size; i++) {
 		const struct harness_fault *f = &s->faults[i];
 
@@ -311,7 +398,7 @@ kind_of(const char *name)
 static unsigned
 place_of(const char *name)
 {
-	for (unsigned p = 0; p < HARNESS_PLACES; p++)
+	for (unsigned p = 0; p < HARNESS_ALL_PLACES; p++)
 		if (places[p] && !strcmp(places[p], name))
 			return p;
 	return HARNESS_ANYWHERE;
@@ -335,7 +422,7 @@ parse_fault(struct harness_fault *f, const char *text)
 bool
 harness_parse(struct harness_schedule *s, const char *text)
 {
-	unsigned sms, lmc, engine, levels, tenants, sweep;
+	unsigned sms, lmc, engine, levels, tenants, sweep, adaptive = 0;
 	char *copy = mem_strdup(text), *save = NULL;
 	char *head = strtok_r(copy, ";", &save), *options = strtok_r(NULL, ";", &save);
 	bool good = options != NULL;
@@ -343,8 +430,8 @@ harness_parse(struct harness_schedule *s, const char *text)
 	memset(s, 0, sizeof(*s));
 	if (good)
 		good = sscanf(options, " seed=%" SCNu32 " sms=%u lmc=%u engine=%u levels=%u "
-			      "tenants=%u sweep=%u", &s->seed, &sms, &lmc, &engine, &levels,
-			      &tenants, &sweep) == 7;
+			      "tenants=%u sweep=%u adaptive=%u", &s->seed, &sms, &lmc, &engine,
+			      &levels, &tenants, &sweep, &adaptive) >= 7;
 	if (good) {
 		snprintf(s->recipe, sizeof(s->recipe), "%s", head);
 		s->sms = (uint8_t)sms;
@@ -353,6 +440,7 @@ harness_parse(struct harness_schedule *s, const char *text)
 		s->levels = (uint8_t)levels;
 		s->tenants = (uint8_t)tenants;
 		s->sweep = (uint8_t)sweep;
+		s->adaptive = (uint8_t)adaptive;
 	}
 	for (char *f; good && (f = strtok_r(NULL, ";", &save));)
 		good = s->nfaults < HARNESS_FAULTS && parse_fault(&s->faults[s->nfaults++], f);

@@ -31,6 +31,9 @@
 				 * end its work */
 #define OPEN_SHARE 400		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
+#define OPEN_SHARE_ADAPTIVE 25	/* likewise, of those with adaptive switches: that old and new rows
+				 * and groups by home go together is not proved of entries that rows
+				 * alone never lead to */
 #define SECONDS 60		/* of processor time for one schedule */
 #define PATIENCE 210		/* seconds for all, without -n: on a busy machine they are fewer */
 #define WARM 50			/* schedules after which memory stays as it is, */
@@ -55,6 +58,7 @@ struct board {
 	struct failure failures[PROCESSES][FAILURES];
 	unsigned nfailures[PROCESSES];	/* of these */
 	uint64_t open[PROCESSES];	/* schedules that found what is not mended yet, */
+	uint64_t open_adaptive[PROCESSES];	/* with adaptive switches, */
 	uint64_t bad[PROCESSES];	/* and something else */
 	char why[700];			/* of a trial */
 	time_t stop;			/* no schedule begins after that; 0: whenever */
@@ -163,6 +167,9 @@ simpler_all(struct harness_schedule *s, const char *tag)
 	simpler(s, &s->sms, 1, tag);
 	simpler(s, &s->sms, 2, tag);
 	simpler(s, &s->sweep, 10, tag);
+	simpler(s, &s->adaptive, 0, tag);
+	if (s->adaptive)
+		simpler(s, &s->adaptive, 1, tag);
 	for (unsigned i = 0; i < s->nfaults; i++) {
 		simpler(s, &s->faults[i].mads, 0, tag);
 		simpler(s, &s->faults[i].place, HARNESS_ANYWHERE, tag);
@@ -208,11 +215,13 @@ is_open(const char *why)
 }
 
 static void
-fail(unsigned process, uint64_t seed, const char *why)
+fail(unsigned process, uint64_t seed, bool adaptive, const char *why)
 {
 	struct failure *f = &board->failures[process][board->nfailures[process]];
 
-	if (is_open(why))
+	if (is_open(why) && adaptive)
+		board->open_adaptive[process]++;
+	else if (is_open(why))
 		board->open[process]++;
 	else
 		board->bad[process]++;
@@ -239,7 +248,7 @@ run_seed(unsigned process, uint64_t seed)
 
 	harness_draw(&s, seed);
 	if (!harness_run(&s, &board->counts[process], false, why, sizeof(why)))
-		fail(process, seed, why);
+		fail(process, seed, s.adaptive, why);
 }
 
 /* What a schedule leaves behind adds up; lost blocks of any size are for LeakSanitizer. */
@@ -260,7 +269,7 @@ work(unsigned process, unsigned processes, uint64_t end)
 	if (!warm || held() <= warm + GROWTH)
 		return;
 	snprintf(why, sizeof(why), "memory: %zu bytes are not given back", held() - warm);
-	fail(process, board->seed[process], why);
+	fail(process, board->seed[process], false, why);
 }
 
 /* A process that ended amid a schedule is followed by one that goes on behind it. */
@@ -306,7 +315,7 @@ run_many(uint64_t first, uint64_t schedules, unsigned processes)
 				continue;
 			snprintf(why, sizeof(why), "ended: the process ended with status 0x%x",
 				 (unsigned)status);
-			fail(i, board->seed[i], why);
+			fail(i, board->seed[i], false, why);
 			board->seed[i] += processes;
 			if (board->bad[i] < FAILURES)
 				employ(i, processes, first + schedules, pids);
@@ -335,7 +344,7 @@ print_counts(const char *what, const uint64_t *counts, unsigned len, const char 
 
 	printf("%s:", what);
 	for (unsigned i = 0; i < len; i++) {
-		if (!name(i) || i == SUBNET_PUSH + (len == HARNESS_KINDS ? 1000 : 0))
+		if (!strcmp(name(i), "any") || (len == HARNESS_PLACES && i == SUBNET_PUSH))
 			continue;
 		printf(" %s %" PRIu64 ",", name(i), counts[i]);
 		none += !counts[i];
@@ -346,9 +355,9 @@ print_counts(const char *what, const uint64_t *counts, unsigned len, const char 
 
 /* How many of them are more than may be. */
 static uint64_t
-print_failures(const char *program, unsigned processes, uint64_t schedules)
+print_failures(const char *program, unsigned processes, const struct harness_counts *c)
 {
-	uint64_t bad = 0, open = 0;
+	uint64_t bad = 0, open = 0, adaptive = 0;
 
 	for (unsigned i = 0; i < processes; i++) {
 		for (unsigned k = 0; k < board->nfailures[i]; k++)
@@ -357,10 +366,18 @@ print_failures(const char *program, unsigned processes, uint64_t schedules)
 			       board->failures[i][k].seed, program, board->failures[i][k].seed);
 		bad += board->bad[i];
 		open += board->open[i];
+		adaptive += board->open_adaptive[i];
 	}
-	printf("%" PRIu64 " schedules found what is not mended yet, %" PRIu64 " something else\n",
-	       open, bad);
-	return bad + (open > schedules / OPEN_SHARE + 1 ? open : 0);
+	printf("%" PRIu64 " schedules found what is not mended yet, %" PRIu64 " more with adaptive "
+	       "switches, %" PRIu64 " something else\n", open, adaptive, bad);
+	return bad + (open > c->schedules / OPEN_SHARE + 1 ? open : 0) +
+	       (adaptive > c->adaptive / OPEN_SHARE_ADAPTIVE + 1 ? adaptive : 0);
+}
+
+static const char *
+step_name(unsigned step)
+{
+	return harness_place_name(HARNESS_AR(step));
 }
 
 static int
@@ -371,9 +388,13 @@ tell(const char *program, unsigned processes, double seconds, bool all)
 	unsigned none;
 
 	sum_counts(&c, processes);
-	failures = print_failures(program, processes, c.schedules);
+	failures = print_failures(program, processes, &c);
 	none = print_counts("faults", c.kinds, HARNESS_KINDS, harness_kind_name);
 	none += print_counts("interrupted", c.places, HARNESS_PLACES, harness_place_name);
+	none += print_counts("interrupted at adaptive switches", c.steps, HARNESS_AR_STEPS,
+			     step_name);
+	printf("%" PRIu64 " schedules with adaptive switches: %" PRIu64 " of %" PRIu64 " on at "
+	       "rest, %" PRIu64 " ways over groups\n", c.adaptive, c.on, c.able, c.spread);
 	printf("%" PRIu64 " schedules in %.0f s (%.0f a second), %" PRIu64 " on 20 switches or "
 	       "more; %" PRIu64 " faults, %" PRIu64 " rests, %" PRIu64 " states between, %" PRIu64
 	       " ways, %" PRIu64 " registrations, %" PRIu64 " Sets, %" PRIu64 " questions while "
@@ -383,6 +404,7 @@ tell(const char *program, unsigned processes, double seconds, bool all)
 	/* So few as a sanitizer's build has time for do not come by every place. */
 	all = all && !IS_SANITIZED && c.schedules + 1 >= SCHEDULES;
 	return failures || (all && (none || c.large * 2 < c.schedules || !c.answers ||
+				    c.adaptive < 1000 || c.on * 2 < c.able ||
 				    c.faults < 10 * c.schedules));
 }
 
