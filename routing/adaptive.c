@@ -356,31 +356,54 @@ without(const struct plan_ar_switch *old, const struct depend_fault *f, size_t l
 	return s;
 }
 
-static void
+static bool
 cut_entries(const struct adaptive_input *in, struct plan_adaptive *a,
 	    const struct depend_faults *f)
 {
+	uint32_t before = a->cut;
+
 	for (size_t i = 0, end; i < f->len; i = end) {
 		struct plan_ar_switch *old = a->sw[f->all[i].sw];
 
 		for (end = i + 1; end < f->len && f->all[end].sw == f->all[i].sw; end++)
 			;
+		if (in->plan->fixed[f->all[i].sw])
+			continue;
 		a->sw[f->all[i].sw] = settle(without(old, &f->all[i], end - i, &a->cut),
 					     in->held ? in->held->sw[f->all[i].sw] : NULL);
 		plan_ar_switch_unref(old);
 	}
+	return a->cut > before;
 }
 
-/* All of a switch, or of all switches. */
-static void
+/* All of a switch, or of all switches; false: there was nothing. */
+static bool
 cut_switch(const struct adaptive_input *in, struct plan_adaptive *a, uint32_t at)
 {
+	bool any = false;
+
 	for (uint32_t sw = 0; sw < a->nswitches; sw++) {
-		if (!a->sw[sw] || !a->sw[sw]->used || (at != FABRIC_NONE && at != sw))
+		if (!a->sw[sw] || !a->sw[sw]->used || in->plan->fixed[sw] ||
+		    (at != FABRIC_NONE && at != sw))
 			continue;
+		any = true;
 		a->cut += a->sw[sw]->used;
 		plan_ar_switch_unref(a->sw[sw]);
 		a->sw[sw] = bare(in, sw);
+	}
+	return any;
+}
+
+/* Switches that do not answer spread packets by what they hold, whatever we wish. */
+static void
+give_up_silent(const struct adaptive_input *in, struct plan_adaptive *a)
+{
+	for (uint32_t sw = 0; sw < a->nswitches; sw++) {
+		if (!a->sw[sw] || !in->plan->fixed[sw])
+			continue;
+		a->cut += a->sw[sw]->used;
+		plan_ar_switch_unref(a->sw[sw]);
+		a->sw[sw] = NULL;
 	}
 }
 
@@ -396,10 +419,10 @@ cut(const struct adaptive_input *in, struct plan_adaptive *a)
 	while (check_adaptive_faults(in->plan, a, in->threads, &at, &faults, &why)) {
 		if (!a->cut)
 			snprintf(a->cut_first, sizeof(a->cut_first), "%.199s", why.text);
-		if (at == FABRIC_NONE && faults.len && rounds++ < ROUNDS_MAX)
-			cut_entries(in, a, &faults);
-		else
-			cut_switch(in, a, at);
+		if (!(at == FABRIC_NONE && faults.len && rounds++ < ROUNDS_MAX &&
+		      cut_entries(in, a, &faults)) && !cut_switch(in, a, at) &&
+		    !cut_switch(in, a, FABRIC_NONE))
+			give_up_silent(in, a);
 		depend_faults_free(&faults);
 	}
 	depend_faults_free(&faults);
@@ -445,9 +468,11 @@ adaptive_make(const struct adaptive_input *in)
 	for (uint32_t sw = 0; sw < len; sw++) {
 		if (wanted[sw] && !n.out->sw[sw])
 			n.out->sw[sw] = bare(in, sw);
+		if (in->plan->fixed[sw] && in->held && in->held->sw[sw])
+			n.out->sw[sw] = plan_ar_switch_ref(in->held->sw[sw]);
 		n.out->adaptive += n.out->sw[sw] != NULL;
 	}
-	if (any)
+	if (n.out->adaptive)
 		cut(in, n.out);
 	mem_free(wanted);
 	numbering_end(&n);

@@ -26,7 +26,8 @@ struct adaptive_ability {
 struct adaptive_input {
 	const struct plan *plan;		/* rows, LIDs, lanes, ranks: proved */
 	const struct adaptive_ability *ability;	/* by switch */
-	const struct plan_adaptive *held;	/* whose numbers stay, of the same switches; NULL */
+	const struct plan_adaptive *held;	/* whose numbers stay, of the same switches, and
+						 * what silent ones go on with; NULL */
 	alternatives_fn alternatives;		/* the engine's; NULL: by what the plan has */
 	uint8_t mode;				/* enum ar_lid_state of LIDs that have a group */
 	bool recovery;				/* where it is supported */

@@ -354,25 +354,11 @@ sent_init(struct checker *c)
 	}
 }
 
-/*
- * Are packets to be followed by groups too? Not while rows of a plan with ranks change (issue 9): a
- * switch that lost its way down may by its new row send what the old groups of others still bring
- * it back to them, until they have their new entries; every lost cable would have all groups be
- * emptied for that, where only what the lost switch itself has to say is sent that way.
- */
-static bool
-by_groups(const struct checker *c)
-{
-	bool changes = c->in->also && c->in->also != c->in->rows;
-
-	return adaptive_by_home(c) && !(c->in->ranks && changes);
-}
-
 size_t
 checker_graph(struct checker *c)
 {
 	channels_open(&c->channels);
-	if (by_groups(c)) {
+	if (adaptive_by_home(c)) {
 		depend_with_groups(c, NULL);
 	} else if (c->channels.lanes > 1) {
 		depend_with_lanes(c);
@@ -380,7 +366,7 @@ checker_graph(struct checker *c)
 		sent_init(c);
 		run_blocks(c, depend_blocks);
 	}
-	if (!by_groups(c))
+	if (!adaptive_by_home(c))
 		adaptive_depends(c);
 	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
 	       sizeof(*c->channels.bits);

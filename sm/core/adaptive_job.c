@@ -2,9 +2,10 @@
 /*
  * Groups of adaptive routing on their way into a plan. The loop notes who can and what is held; the
  * worker makes and proves groups for the tables that were made, and finds whether old and new go
- * together while a push changes one into the other: at each moment rows are old or new, switch by
- * switch, and a group has what both have of its number, or what the new one has if the number was
- * free. If that is not proved groups are emptied first (push_adaptive.c).
+ * together while a push changes one into the other. Before any row changes entries get the numbers
+ * of the new plan, and groups hold of what they will have only that which all of their destinations
+ * had before: a part of the old plan. Then rows are old or new, switch by switch, beside that; then
+ * groups get the rest. If that is not proved groups are emptied first (push_adaptive.c).
  */
 #include "routing/adaptive.h"
 
@@ -224,39 +225,76 @@ held(const struct plan_job *j)
 	return a;
 }
 
-/* `s` with the contents that groups have in between. */
-static struct plan_ar_switch *
-between(const struct plan_ar_switch *s, const struct plan_ar_switch *old,
-	const struct plan_ar_switch *new)
+static void
+keep_only(struct ar_ports *ports, const struct plan_ar_switch *old, unsigned at)
 {
-	struct plan_ar_switch *b;
-
-	if (!old || !new || old == new)
-		return plan_ar_switch_ref((struct plan_ar_switch *)s);
-	b = plan_ar_switch_copy(s, s->nhomes);
-	for (unsigned at = 0; at < (s->top + 1u) * s->subs; at++) {
-		struct ar_ports had = { { 0 } }, gets = { { 0 } };
-
-		if (at < (old->top + 1u) * old->subs)
-			had = old->ports[at];
-		if (at < (new->top + 1u) * new->subs)
-			gets = new->ports[at];
-		for (unsigned w = 0; w < 4; w++)
-			b->ports[at].word[w] = ar_ports_count(&had) ?
-				had.word[w] & gets.word[w] : gets.word[w];
-	}
-	return b;
+	for (unsigned w = 0; w < 4; w++)
+		ports->word[w] &= old && at < (old->top + 1u) * old->subs ?
+			old->ports[at].word[w] : 0;
 }
 
-static struct plan_adaptive *
-all_between(const struct plan_adaptive *of, const struct plan_adaptive *old,
-	    const struct plan_adaptive *new)
+/* Of a group only what each of its destinations had before, for entries get its number before rows
+ * change. Where a destination had none the group is empty meanwhile. */
+static void
+keep_old(const struct plan_job *j, uint32_t sw, const struct plan_ar_switch *old,
+	 struct plan_ar_switch *b)
 {
-	struct plan_adaptive *a = plan_adaptive_new(of->nswitches);
+	const struct plan_ar_table *was = &old->table[0], *now = &b->table[0];
+	bool same = was->by_port == now->by_port && b->subs == old->subs;
 
-	for (uint32_t sw = 0; sw < of->nswitches; sw++)
-		if (of->sw[sw])
-			a->sw[sw] = between(of->sw[sw], old->sw[sw], new->sw[sw]);
+	for (uint32_t lid = 1; lid <= j->plan->lids->top; lid++) {
+		const struct plan_dest *dest = &j->plan->lids->dest[lid];
+		uint8_t ports[2] = { plan_row_port(j->plan->rows[sw], lid), LFT_NO_PORT };
+
+		if (j->shadow && j->shadow->rows[sw])
+			ports[1] = plan_row_port(j->shadow->rows[sw], lid);
+		if (ports[1] == LFT_NO_PORT)
+			continue;	/* nothing goes there before the rows */
+		for (unsigned k = 0; k < 2; k++) {
+			unsigned number = plan_ar_group(b, 0, dest, ports[k]);
+			unsigned had = same ? plan_ar_group(old, 0, dest, ports[k]) : 0;
+
+			for (unsigned sub = 0; number && sub < b->subs; sub++)
+				keep_only(&b->ports[number * b->subs + sub], had ? old : NULL,
+					  had * b->subs + sub);
+		}
+	}
+	/* And what entries that have the number as yet had by it. */
+	for (unsigned at = b->subs; at < (b->top + 1u) * b->subs; at++)
+		if (same && at < (old->top + 1u) * old->subs && ar_ports_count(&old->ports[at]))
+			keep_only(&b->ports[at], old, at);
+}
+
+/* What groups hold from before the first row changes until the last one has. */
+static void
+make_less(const struct plan_job *j, const struct plan_adaptive *old)
+{
+	struct plan_adaptive *a = j->plan->adaptive;
+
+	a->less = mem_array(a->nswitches, sizeof(struct plan_ar_switch *));
+	for (uint32_t sw = 0; sw < a->nswitches; sw++) {
+		const struct plan_ar_switch *new = a->sw[sw];
+		size_t len;
+
+		if (!new || !old->sw[sw] || new == old->sw[sw])
+			continue;
+		len = (new->top + 1u) * new->subs * sizeof(*new->ports);
+		a->less[sw] = plan_ar_switch_copy(new, new->nhomes);
+		keep_old(j, sw, old->sw[sw], a->less[sw]);
+		a->less[sw]->told = mem_alloc(len);
+		memcpy(a->less[sw]->told, new->ports, len);
+	}
+}
+
+/* What is on while rows change. */
+static struct plan_adaptive *
+meanwhile(const struct plan_adaptive *new, const struct plan_adaptive *old)
+{
+	struct plan_adaptive *a = plan_adaptive_new(new->nswitches);
+
+	for (uint32_t sw = 0; sw < new->nswitches; sw++)
+		a->sw[sw] = plan_ar_switch_ref(!old->sw[sw] || !new->sw[sw] ? old->sw[sw] :
+					       new->less[sw] ? new->less[sw] : new->sw[sw]);
 	return a;
 }
 
@@ -274,17 +312,16 @@ row_before(const struct plan_job *j, uint32_t sw)
 	return j->shadow->rows[sw];
 }
 
-/* Rows and groups of before and of the plan, mixed as a push mixes them. */
+/* Rows of before and of the plan, mixed as a push mixes them, and groups as they are meanwhile. */
 static bool
 go_together(const struct plan_job *j, const struct plan_adaptive *old)
 {
 	const struct plan *p = j->plan;
-	struct plan_adaptive *a = all_between(old, old, p->adaptive);
-	struct plan_adaptive *b = all_between(p->adaptive, old, p->adaptive);
+	struct plan_adaptive *a = meanwhile(p->adaptive, old);
 	struct plan_row **rows = mem_array(p->fabric->nswitches, sizeof(struct plan_row *));
 	struct check_input in = {
 		.fabric = p->fabric, .lids = p->lids, .lanes = p->lanes, .threads = j->threads,
-		.rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = b,
+		.rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = a,
 		.adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
 	};
 	struct plan_check report;
@@ -295,7 +332,6 @@ go_together(const struct plan_job *j, const struct plan_adaptive *old)
 	rc = check_union(&in, &report);
 	mem_free(rows);
 	plan_adaptive_unref(a);
-	plan_adaptive_unref(b);
 	return rc == 0;
 }
 
@@ -348,6 +384,8 @@ adaptive_mix(struct plan_job *j)
 {
 	const struct plan_adaptive *old = j->spread_before;
 
-	if (old && old->adaptive && any_changes(j, old))
-		j->plan->adaptive->apart = !j->spread_known || !go_together(j, old);
+	if (!old || !old->adaptive || !any_changes(j, old))
+		return;
+	make_less(j, old);
+	j->plan->adaptive->apart = !j->spread_known || !go_together(j, old);
 }

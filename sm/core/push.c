@@ -275,6 +275,7 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r, unsign
 		return config_next(s, d, r, port);
 	case PUSH_LINKS_UP:
 		return activate_next(s, d, r, port);
+	case PUSH_NUMBERS:
 	case PUSH_DROP:
 	case PUSH_STAGE:
 		return push_table_next(s, d, r);
@@ -508,6 +509,8 @@ start_config(struct subnet *s, struct device *d)
 {
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 
+	if (is_switch)
+		push_adaptive_doubt(d);
 	push_table_start(s, d);
 	d->push_switch_info = is_switch;
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
@@ -588,6 +591,7 @@ start_device(struct subnet *s, struct device *d)
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
+		push_adaptive_doubt(d);
 		push_table_start(s, d);
 		d->push_switch_info = true;
 		break;
@@ -596,6 +600,7 @@ start_device(struct subnet *s, struct device *d)
 		if (!start_links(s, d))
 			return;
 		break;
+	case PUSH_NUMBERS:
 	case PUSH_DROP:
 	case PUSH_STAGE:
 		push_table_start(s, d);
@@ -655,6 +660,8 @@ skip_stages(const struct subnet *s, enum push_step step)
 	if ((step == PUSH_PKEYS_SWITCHES || step == PUSH_PKEYS_HOSTS) && !push_pkeys_due(s))
 		step = after_pkeys(s);
 	if (step == PUSH_GROUPS_LESS && !push_groups_due(s, step))
+		step = PUSH_NUMBERS;
+	if (step == PUSH_NUMBERS && !s->push.plan->adaptive)
 		step = PUSH_DROP;
 	if (step == PUSH_GROUPS && !push_groups_due(s, step))
 		step = PUSH_ACTIVATE;
@@ -737,19 +744,6 @@ stage_ended(struct subnet *s)
 			   PUSH_LANES);
 }
 
-/* What follows is proved with groups as they were to be by now. */
-static void
-groups_ended(struct subnet *s)
-{
-	if (push_groups_due(s, PUSH_GROUPS_LESS)) {
-		s->push.cut = true;
-		s->push.failed_tables++;
-		push_end(s);
-		return;
-	}
-	push_step_start(s, PUSH_DROP);
-}
-
 /* Rows and links that need the lanes are not touched where these are not in. */
 static void
 lanes_ended(struct subnet *s)
@@ -819,7 +813,8 @@ push_idle(struct subnet *s)
 		stage_ended(s);
 		break;
 	case PUSH_GROUPS_LESS:
-		groups_ended(s);
+	case PUSH_NUMBERS:
+		push_groups_ended(s);
 		break;
 	case PUSH_CONFIG:
 		push_step_start(s, PUSH_GROUPS);
@@ -880,6 +875,7 @@ push_start(struct subnet *s, struct plan *plan, struct plan_stages *stages, bool
 {
 	push_reset(s);
 	s->push.plan = plan;
+	push_place(s);
 	s->push.stages = stages;
 	s->push.started = loop_now(s->env.loop);
 	list_each(it, &s->topo.devices) {

@@ -55,6 +55,7 @@ enum push_step {
 	PUSH_PKEYS_SWITCHES,	/* P_Keys: ports of switches that lead to hosts, */
 	PUSH_PKEYS_HOSTS,	/* and end ports */
 	PUSH_GROUPS_LESS,	/* groups of adaptive routing lose what they will not have */
+	PUSH_NUMBERS,		/* and entries the numbers of those that they will have */
 	PUSH_DROP,		/* live fabric: a set of rows that only drop, before links come */
 	PUSH_LANES,		/* SL to VL maps, before anything that is proved with them */
 	PUSH_ARBITRATION,	/* VL arbitration tables, where QoS is configured */

@@ -3,10 +3,10 @@
  * A push to switches that route adaptively: AdaptiveRoutingGroupTable and AdaptiveRoutingLFT. A
  * plain table is never written to one that is on: it would stop by that.
  *
- * Groups change in two steps around the rows. Before any row, in PUSH_GROUPS_LESS, a group loses
- * the ports that it will not have, and one whose number was free gets its ports; after them, in
- * PUSH_GROUPS, each gets what it will have. So while rows and numbers change, packets find at most
- * what both plans have for them; the planner has proved that with old and new rows, or, where it
+ * Groups change in steps around the rows. Before any row groups get what they hold meanwhile
+ * (PUSH_GROUPS_LESS, plan_adaptive.less) and entries their new numbers (PUSH_NUMBERS): packets find
+ * at most what the old plan had for them. After the rows, in PUSH_GROUPS, each group gets what it
+ * will have. The planner has proved what there is in between with old and new rows, or, where it
  * could not (plan_adaptive.apart), all groups are emptied first, which leaves the rows alone.
  *
  * live_adaptive.ports is what groups are known to hold, and device.lft with live_adaptive.held what
@@ -103,25 +103,22 @@ known(const struct live_adaptive *ar, unsigned at)
 	return ar->ports && at < (ar->top + 1u) * ar->subs ? ar->ports[at] : none;
 }
 
-/* What entry `at` of the group tables is to be in this step. */
+/* What entry `at` of the group tables is to be in this step. Numbers that the plan does not have
+ * are emptied when no entry has them any more. */
 static struct ar_ports
 wanted(const struct plan *plan, const struct device *d, unsigned step, unsigned at)
 {
-	struct ar_ports new = planned(adaptive_section(plan, d), at);
-	struct ar_ports now = known(d->ar, at), had = now;
+	const struct plan_ar_switch *new = adaptive_section(plan, d), *less = NULL;
+	uint32_t sw = plan->fabric->nodes[d->fabric_node].sw;
 
-	/* A push that broke off may have emptied it: entries name it for all that. */
-	if (d->ar->held && !d->ar->read)
-		had = planned(d->ar->held, at);
 	if (step == PUSH_GROUPS)
-		return new;
+		return planned(new, at);
 	if (plan->adaptive->apart)
 		return none;
-	if (!ar_ports_count(&had))
-		return new;
-	for (unsigned w = 0; w < 4; w++)
-		now.word[w] &= new.word[w];
-	return now;
+	if (at >= (new->top + 1u) * new->subs)
+		return known(d->ar, at);
+	less = plan->adaptive->less ? plan->adaptive->less[sw] : NULL;
+	return planned(less ? less : new, at);
 }
 
 /* The first block, from `block` on, that is to be written; `end`: none. */
@@ -298,6 +295,15 @@ block_differs(const struct subnet *s, const struct device *d, const struct plan_
 }
 
 bool
+push_adaptive_renumbers(const struct subnet *s, const struct device *d)
+{
+	const struct plan_ar_switch *new = adaptive_section(s->push.plan, d);
+
+	return takes_part(s->push.plan, d) && (d->ar->read || new != d->ar->held) &&
+	       !s->push.plan->adaptive->apart;
+}
+
+bool
 push_adaptive_row_next(struct subnet *s, struct device *d, const struct plan_row *goal,
 		       struct transact_request *r)
 {
@@ -334,6 +340,32 @@ push_adaptive_row_held(struct subnet *s, struct device *d)
 	ar->of = fabric_ref(s->push.plan->fabric);
 	plan_lids_unref(ar->lids);
 	ar->lids = plan_lids_ref(s->push.plan->lids);
+}
+
+/* Some entries still have the numbers of before. */
+static bool
+numbers_due(const struct subnet *s)
+{
+	list_each(it, &s->topo.devices)
+		if (push_adaptive_renumbers(s, list_entry(it, struct device, all)))
+			return true;
+	return false;
+}
+
+/* What follows is proved with groups as they were to be by now. */
+void
+push_groups_ended(struct subnet *s)
+{
+	bool failed = s->push.step == PUSH_GROUPS_LESS ? push_groups_due(s, PUSH_GROUPS_LESS) :
+							  numbers_due(s);
+
+	if (failed) {
+		s->push.cut = true;
+		s->push.failed_tables++;
+		push_end(s);
+		return;
+	}
+	push_step_start(s, s->push.step == PUSH_GROUPS_LESS ? PUSH_NUMBERS : PUSH_DROP);
 }
 
 /* ---- Reading ---- */
@@ -560,6 +592,16 @@ push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_r
 		return true;
 	}
 	return false;
+}
+
+void
+push_adaptive_doubt(struct device *d)
+{
+	if (d->lft_trusted || !d->sw.linear_fdb_top || !ar_is_vendor(d->info.vendor_id))
+		return;
+	if (!d->ar)
+		d->ar = mem_zalloc(sizeof(*d->ar));
+	d->ar->leave |= d->ar->state == ADAPTIVE_UNASKED;
 }
 
 bool

@@ -30,6 +30,9 @@ bool
 push_groups_start(struct subnet *s, struct device *d);
 bool
 push_groups_next(struct subnet *s, struct device *d, struct transact_request *r);
+/* One of the two steps before rows (PUSH_GROUPS_LESS, PUSH_NUMBERS) is over. */
+void
+push_groups_ended(struct subnet *s);
 /* An answer to any adaptive attribute in a push. True: it is no failure. */
 bool
 push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_result *res);
@@ -39,6 +42,9 @@ push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_r
 bool
 push_adaptive_row_next(struct subnet *s, struct device *d, const struct plan_row *goal,
 		       struct transact_request *r);
+/* Its entries are to get other numbers before rows change. */
+bool
+push_adaptive_renumbers(const struct subnet *s, const struct device *d);
 /* Its entries differ from those of the row and the plan, or may. */
 bool
 push_adaptive_row_differs(const struct subnet *s, const struct device *d,
@@ -61,6 +67,9 @@ push_adaptive_read_settled(struct device *d);
 
 /* Adaptive routing of a switch is turned off before its plain table is written; false: it is not,
  * or has been. */
+/* Before a table that nobody knows is written whole: it may be on, unless it was reset. */
+void
+push_adaptive_doubt(struct device *d);
 bool
 push_adaptive_leave_next(struct device *d, struct transact_request *r);
 

@@ -42,11 +42,35 @@ push_walk(struct subnet *s, void (*fn)(struct subnet *, struct device *))
 	return s->push.at >= end;
 }
 
+/* The device is where the plan's snapshot has it, or in none. */
+static bool
+is_placed(const struct fabric *f, const struct device *d)
+{
+	return d->fabric_node == FABRIC_NONE ||
+	       (d->fabric_node < f->nnodes && f->nodes[d->fabric_node].guid == d->guid);
+}
+
+void
+push_place(struct subnet *s)
+{
+	const struct fabric *f = s->push.plan->fabric;
+	uint32_t at = 0;
+
+	list_each(it, &s->topo.devices) {
+		if (is_placed(f, list_entry(it, struct device, all)))
+			continue;
+		while (!snapshot_index(&s->topo, f, &at))
+			;
+		return;
+	}
+}
+
 void
 push_start_few(struct subnet *s, struct plan *plan, uint64_t *guids, uint32_t len)
 {
 	push_forget(s);
 	s->push.plan = plan;
+	push_place(s);
 	s->push.few = mem_zalloc(sizeof(*s->push.few));
 	*s->push.few = (struct push_few){ guids, len };
 	s->push.live = true;

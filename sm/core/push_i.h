@@ -172,6 +172,10 @@ push_arbitration_answer(struct subnet *s, struct device *d, const struct transac
 /* The push has ended. */
 void
 push_arbitration_written(struct subnet *s);
+/* push_few.c: devices are known by their places in the plan's snapshot; the newest one may be that
+ * of a routing which was refused since. */
+void
+push_place(struct subnet *s);
 /* push.c: what an earlier push left goes, of all and of one device; begin a step. */
 void
 push_forget(struct subnet *s);

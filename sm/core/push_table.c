@@ -28,6 +28,8 @@ row_goal(const struct subnet *s, const struct device *d)
 	sw = s->push.plan->fabric->nodes[d->fabric_node].sw;
 	if (s->push.plan->fixed[sw])
 		return NULL;
+	if (s->push.step == PUSH_NUMBERS)
+		return push_adaptive_renumbers(s, d) ? d->lft : NULL;
 	/* A switch that was new holds all of its table already. */
 	if (s->push.step == PUSH_DROP && s->push.stages->shifts)
 		return s->push.stages->rows[0][sw];

@@ -36,8 +36,11 @@ plan_adaptive_unref(struct plan_adaptive *a)
 {
 	if (!a || __atomic_sub_fetch(&a->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (uint32_t i = 0; i < a->nswitches; i++)
+	for (uint32_t i = 0; i < a->nswitches; i++) {
 		plan_ar_switch_unref(a->sw[i]);
+		plan_ar_switch_unref(a->less ? a->less[i] : NULL);
+	}
+	mem_free(a->less);
 	mem_free(a->sw);
 	mem_free(a);
 }
@@ -67,6 +70,7 @@ plan_ar_switch_copy(const struct plan_ar_switch *s, uint32_t nhomes)
 	copy.refs = 1;
 	copy.nhomes = nhomes;
 	copy.ports = new->ports;
+	copy.told = NULL;
 	memcpy(copy.ports, s->ports, (s->top + 1u) * s->subs * sizeof(*s->ports));
 	for (unsigned t = 0; t < s->ntables; t++) {
 		uint32_t len = table_len(s, t);
@@ -96,6 +100,7 @@ plan_ar_switch_unref(struct plan_ar_switch *s)
 	for (unsigned t = 0; t < s->ntables; t++)
 		mem_free(s->table[t].group);
 	mem_free(s->ports);
+	mem_free(s->told);
 	mem_free(s);
 }
 
@@ -139,8 +144,9 @@ plan_ar_entry(const struct plan_ar_switch *s, unsigned table, const struct plan_
 	      uint8_t port)
 {
 	unsigned group = plan_ar_group(s, table, dest, port);
+	const struct ar_ports *ports = s->told ? s->told : s->ports;
 
-	if (!group || !ar_ports_has(plan_ar_ports(s, group, 0), port))
+	if (!group || !ar_ports_has(&ports[group * s->subs], port))
 		return (struct ar_lft_entry){ .state = AR_STATIC, .port = port };
 	return (struct ar_lft_entry){ .state = s->mode, .port = port, .group = (uint16_t)group };
 }

@@ -46,6 +46,8 @@ struct plan_ar_switch {
 	uint32_t ageing_us;	/* idle gap that ends a burst, where LIDs are bounded */
 	uint16_t left_out;	/* sets that found no number: their LIDs are static */
 	struct ar_ports *ports;	/* of group g, sub-group s: [g * subs + s], g = 0..top */
+	struct ar_ports *told;	/* the same as entries were made by, while groups hold less, in a
+				 * push; NULL: as `ports` */
 	struct plan_ar_table table[PLAN_AR_TABLES];
 	uint8_t table_of[256];	/* by in port: index into table[] */
 };
@@ -56,6 +58,9 @@ struct plan_adaptive {
 	struct plan_ar_switch **sw;	/* by switch; NULL: it forwards by its row alone */
 	bool apart;			/* old and new do not mix: groups are emptied before rows
 					 * change, and filled again */
+	struct plan_ar_switch **less;	/* by switch, in a push: as sw[], with what groups hold
+					 * while rows change, and `told`; NULL, or NULL entries:
+					 * what they are to hold anyway */
 	uint32_t adaptive;		/* switches that have an entry */
 	uint32_t cut;			/* groups that had to be cut, or left, to be safe */
 	char cut_first[200];		/* one sentence on the first of them; "" */

@@ -75,6 +75,11 @@ static const struct {
 	{ "answers are damaged, and a host comes back whose LID is another's", "ft3 4; "
 	  "seed=355527 sms=2 lmc=0 engine=3 levels=0 tenants=0 sweep=10; damaged +59 "
 	  "any/0 31715 34990; switch-off +65140 any/0 9132 60121; settle +0 any/0 0 0" },
+	{ "a partition changes after a routing of a larger fabric was refused", "mesh 5 4 1; "
+	  "seed=559056 sms=1 lmc=0 engine=0 levels=0 tenants=1 sweep=10; switch-on +0 (null)/0 "
+	  "91710 55557; delay +629 any/0 78335 38789; host-moved +59919 any/0 97856 99734; "
+	  "sm-started +1773 any/0 69779 96267; partition-command +593 any/0 53125 57287; "
+	  "host-moved +9439 any/0 91712 16487" },
 	{ "switches are read to be on that have no group", "hyperx 5 4 1; "
 	  "seed=354717 sms=2 lmc=0 engine=8 levels=0 tenants=0 sweep=10 adaptive=1; settle +0 "
 	  "any/0 0 0; sm-amnesia +9 any/0 89132 71375; reload-engine +15923 any/0 19457 61153" },

@@ -111,6 +111,7 @@ static const char *const places[HARNESS_ALL_PLACES] = {
 	[HARNESS_STEP(PUSH_ACTIVATE)] = "activate",
 	[SUBNET_ADAPTIVE] = "adaptive",
 	[HARNESS_STEP(PUSH_GROUPS_LESS)] = "groups-less",
+	[HARNESS_STEP(PUSH_NUMBERS)] = "numbers",
 	[HARNESS_STEP(PUSH_GROUPS)] = "groups",
 	[HARNESS_AR(HARNESS_AR_ASK)] = "ar-ask",
 	[HARNESS_AR(HARNESS_AR_READ)] = "ar-read",

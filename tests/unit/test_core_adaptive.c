@@ -163,7 +163,9 @@ lost_cable(void **state)
 	assert_int_equal(sets(&n, ATTR_LINEAR_FDB), 0);
 	assert_int_equal(sets(&n, AR_ATTR_INFO), 0);
 	groups = sets(&n, AR_ATTR_GROUPS);
-	if (groups < 1 || groups > 32)
+	/* The leaf and the 31 others, which have one way less to it: those whose new group waits
+	 * for the rows write it twice. */
+	if (groups < 1 || groups > 40)
 		fail_msg("%u blocks of groups", groups);
 	n = (struct sets){ { 0 } };
 	model_link_set(b->m, bed_node(b, "L1_0"), 5, true);

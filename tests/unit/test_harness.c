@@ -31,7 +31,7 @@
 				 * end its work */
 #define OPEN_SHARE 400		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
-#define OPEN_SHARE_ADAPTIVE 25	/* likewise, of those with adaptive switches: that old and new rows
+#define OPEN_SHARE_ADAPTIVE 60	/* likewise, of those with adaptive switches: that old and new rows
 				 * and groups by home go together is not proved of entries that rows
 				 * alone never lead to */
 #define SECONDS 60		/* of processor time for one schedule */
