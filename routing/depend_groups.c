@@ -213,9 +213,9 @@ list_kind(const struct checker *c, struct depend_ways *w, struct depend_faults *
 		uint8_t port = row_port(c, sw, lid, k);
 		uint32_t e = port == LFT_NO_PORT ? FABRIC_NONE : depend_edge(c, sw, port);
 
-		if (e == FABRIC_NONE)
-			continue;
-		add_way(w, first, e);
+		/* An entry that spreads does so too where the row's own port is dead. */
+		if (e != FABRIC_NONE)
+			add_way(w, first, e);
 		for (unsigned j = 0; j < 2; j++) {
 			const struct plan_ar_switch *s = g->of[j] ? g->of[j]->sw[sw] : NULL;
 			struct ar_ports more = { { 0 } };

@@ -16,6 +16,23 @@
 
 /* ---- On the loop ---- */
 
+/* A push that broke off leaves groups with less than their numbers stand for. */
+static struct plan_ar_switch *
+as_it_is(const struct live_adaptive *ar)
+{
+	size_t size = (ar->held->top + 1u) * ar->held->subs * sizeof(*ar->ports);
+	struct plan_ar_switch *s;
+
+	if (!ar->ports || ar->top < ar->held->top || ar->subs != ar->held->subs ||
+	    !memcmp(ar->ports, ar->held->ports, size))
+		return plan_ar_switch_ref(ar->held);
+	s = plan_ar_switch_copy(ar->held, ar->held->nhomes);
+	memcpy(s->ports, ar->ports, size);
+	s->told = mem_alloc(size);
+	memcpy(s->told, ar->held->ports, size);
+	return s;
+}
+
 static void
 note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct device *d)
 {
@@ -44,7 +61,7 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 			memcpy(j->spread[sw]->ports, ar->ports, len * sizeof(*ar->ports));
 		j->spread_of[sw] = fabric_ref(j->plan->fabric);
 	} else if (ar->held) {
-		j->spread[sw] = plan_ar_switch_ref(ar->held);
+		j->spread[sw] = as_it_is(ar);
 		j->spread_of[sw] = fabric_ref(ar->of);
 	}
 }
@@ -125,6 +142,12 @@ static struct plan_ar_switch *
 renumbered(const struct plan_ar_switch *old, const uint32_t *at, uint32_t n)
 {
 	struct plan_ar_switch *s = plan_ar_switch_copy(old, n);
+	size_t size = (old->top + 1u) * old->subs * sizeof(*old->told);
+
+	if (old->told) {
+		s->told = mem_alloc(size);
+		memcpy(s->told, old->told, size);
+	}
 
 	for (unsigned t = 0; t < old->ntables; t++)
 		for (uint32_t sw = 0; sw < n && !old->table[t].by_port; sw++)
@@ -233,31 +256,25 @@ keep_only(struct ar_ports *ports, const struct plan_ar_switch *old, unsigned at)
 			old->ports[at].word[w] : 0;
 }
 
-/* Of a group only what each of its destinations had before, for entries get its number before rows
- * change. Where a destination had none the group is empty meanwhile. */
+/* Of a group only what each of its destinations had before by the row that there is, for entries get
+ * its number before rows change. Where a destination was static the group is empty meanwhile. */
 static void
 keep_old(const struct plan_job *j, uint32_t sw, const struct plan_ar_switch *old,
-	 struct plan_ar_switch *b)
+	 const struct plan_ar_switch *new, struct plan_ar_switch *b)
 {
-	const struct plan_ar_table *was = &old->table[0], *now = &b->table[0];
-	bool same = was->by_port == now->by_port && b->subs == old->subs;
+	const struct plan_row *row = j->shadow && j->shadow->rows[sw] ? j->shadow->rows[sw] :
+									 j->plan->rows[sw];
+	bool same = b->subs == old->subs;
 
 	for (uint32_t lid = 1; lid <= j->plan->lids->top; lid++) {
 		const struct plan_dest *dest = &j->plan->lids->dest[lid];
-		uint8_t ports[2] = { plan_row_port(j->plan->rows[sw], lid), LFT_NO_PORT };
+		uint8_t port = plan_row_port(row, lid);
+		unsigned number = plan_ar_entry(new, 0, dest, port).group;
+		unsigned had = same && number ? plan_ar_entry(old, 0, dest, port).group : 0;
 
-		if (j->shadow && j->shadow->rows[sw])
-			ports[1] = plan_row_port(j->shadow->rows[sw], lid);
-		if (ports[1] == LFT_NO_PORT)
-			continue;	/* nothing goes there before the rows */
-		for (unsigned k = 0; k < 2; k++) {
-			unsigned number = plan_ar_group(b, 0, dest, ports[k]);
-			unsigned had = same ? plan_ar_group(old, 0, dest, ports[k]) : 0;
-
-			for (unsigned sub = 0; number && sub < b->subs; sub++)
-				keep_only(&b->ports[number * b->subs + sub], had ? old : NULL,
-					  had * b->subs + sub);
-		}
+		for (unsigned sub = 0; number && sub < b->subs; sub++)
+			keep_only(&b->ports[number * b->subs + sub], had ? old : NULL,
+				  had * b->subs + sub);
 	}
 	/* And what entries that have the number as yet had by it. */
 	for (unsigned at = b->subs; at < (b->top + 1u) * b->subs; at++)
@@ -280,7 +297,7 @@ make_less(const struct plan_job *j, const struct plan_adaptive *old)
 			continue;
 		len = (new->top + 1u) * new->subs * sizeof(*new->ports);
 		a->less[sw] = plan_ar_switch_copy(new, new->nhomes);
-		keep_old(j, sw, old->sw[sw], a->less[sw]);
+		keep_old(j, sw, old->sw[sw], new, a->less[sw]);
 		a->less[sw]->told = mem_alloc(len);
 		memcpy(a->less[sw]->told, new->ports, len);
 	}
@@ -307,7 +324,7 @@ row_before(const struct plan_job *j, uint32_t sw)
 
 	if (j->plan->fixed[sw] || !j->shadow || !j->shadow->rows[sw])
 		return j->plan->rows[sw];
-	if (st && (st->drops || st->drain) && st->rows[0][sw])
+	if (st && (st->drops || st->drain || st->shifts) && st->rows[0][sw])
 		return st->rows[0][sw];
 	return j->shadow->rows[sw];
 }
@@ -320,8 +337,8 @@ go_together(const struct plan_job *j, const struct plan_adaptive *old)
 	struct plan_adaptive *a = meanwhile(p->adaptive, old);
 	struct plan_row **rows = mem_array(p->fabric->nswitches, sizeof(struct plan_row *));
 	struct check_input in = {
-		.fabric = p->fabric, .lids = p->lids, .lanes = p->lanes, .threads = j->threads,
-		.rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = a,
+		.fabric = j->whole ? j->whole : p->fabric, .lids = p->lids, .lanes = p->lanes,
+		.threads = j->threads, .rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = a,
 		.adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
 	};
 	struct plan_check report;

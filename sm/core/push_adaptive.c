@@ -458,9 +458,14 @@ info_answer(struct device *d, const struct transact_result *res)
 
 	ar->step = ADAPTIVE_NOTHING;
 	if (res->error) {
-		/* It is turned off, and its plain table written whole. */
 		adaptive_read_unref(ar->read);
 		ar->read = NULL;
+		/* Many that do not know the attribute are silent: its plain table is read. */
+		if (!ar->info.group_cap) {
+			ar->leave = false;
+			return;
+		}
+		/* One that does is turned off, and its plain table written whole. */
 		d->lft_failed = true;
 		d->lft_next = plan_row_blocks(d->lft_read);
 		return;

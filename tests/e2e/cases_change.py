@@ -224,7 +224,8 @@ def test_light_sweep():
     """An idle sweep asks each switch once, and our own port: nothing else."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         with Lab(fabrics.fabric("ft3-4", tmp)) as lab:
-            m = Weftd(lab, extra="    sweep_interval: 500ms\n    read_tables: false\n")
+            m = Weftd(lab, extra="    sweep_interval: 500ms\n    read_tables: false\n"
+                                 "    health: {counters_interval: 0}\n")
             counter = madcount.Counter(lab.dir)
             m.start(extra_preload=MADCOUNT, WEFT_MADCOUNT=counter.path)
             m.wait_up()
