@@ -256,8 +256,8 @@ keep_only(struct ar_ports *ports, const struct plan_ar_switch *old, unsigned at)
 			old->ports[at].word[w] : 0;
 }
 
-/* Of a group only what each of its destinations had before by the row that there is, for entries get
- * its number before rows change. Where a destination was static the group is empty meanwhile. */
+/* Of a group only what each of its destinations had before by the row that there is, for entries
+ * get its number before rows change. Where a destination was static the group is empty meanwhile. */
 static void
 keep_old(const struct plan_job *j, uint32_t sw, const struct plan_ar_switch *old,
 	 const struct plan_ar_switch *new, struct plan_ar_switch *b)
@@ -338,8 +338,8 @@ go_together(const struct plan_job *j, const struct plan_adaptive *old)
 	struct plan_row **rows = mem_array(p->fabric->nswitches, sizeof(struct plan_row *));
 	struct check_input in = {
 		.fabric = j->whole ? j->whole : p->fabric, .lids = p->lids, .lanes = p->lanes,
-		.threads = j->threads, .rows = p->rows, .also = rows, .ranks = p->ranks, .adaptive = a,
-		.adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
+		.threads = j->threads, .rows = p->rows, .also = rows, .ranks = p->ranks,
+		.adaptive = a, .adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
 	};
 	struct plan_check report;
 	int rc;
