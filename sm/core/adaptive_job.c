@@ -257,7 +257,8 @@ keep_only(struct ar_ports *ports, const struct plan_ar_switch *old, unsigned at)
 }
 
 /* Of a group only what each of its destinations had before by the row that there is, for entries
- * get its number before rows change. Where a destination was static the group is empty meanwhile. */
+ * get its number before rows change. Where a destination was static the group is empty meanwhile.
+ */
 static void
 keep_old(const struct plan_job *j, uint32_t sw, const struct plan_ar_switch *old,
 	 const struct plan_ar_switch *new, struct plan_ar_switch *b)

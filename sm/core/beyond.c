@@ -159,6 +159,22 @@ beyond_role(struct subnet *s)
 	store_lead(s->env.store, s->conf->name, s->role == ROLE_MASTER);
 }
 
+/* What nobody can copy from the fabric, nor from the subnet administrator. */
+static void
+reason_alone(const struct subnet *s, struct ha_status *h)
+{
+	uint32_t asked = 0;
+
+	for (uint32_t i = 0; i < s->drains.len; i++)
+		asked += s->drains.list[i].why == HEALTH_ASKED;
+	if (s->role != ROLE_MASTER || !(s->parts.rows.len || asked))
+		return;
+	ha_reason(h, "no other manager knows of %u partition%s changed by command and %u place%s "
+		  "drained by command: name partitions in all configurations, or configure etcd",
+		  s->parts.rows.len, s->parts.rows.len == 1 ? "" : "s", asked,
+		  asked == 1 ? "" : "s");
+}
+
 void
 beyond_reasons(struct subnet *s, struct ha_status *h)
 {
@@ -166,6 +182,8 @@ beyond_reasons(struct subnet *s, struct ha_status *h)
 	const struct store_beyond *st = &h->beyond;
 
 	h->shared = store_beyond(s->env.store, &h->beyond);
+	if (!h->shared)
+		reason_alone(s, h);
 	if (!h->shared || st->safe)
 		return;
 	if (st->away)

@@ -308,6 +308,11 @@ test_takeover(void **state)
 	bed_wait(bed_of(p), ROUND);
 	if (!safe(p->b, &h) || !safe(p->first.sm, &h))
 		fail_msg("not safe: %s", h.reasons[0]);
+	/* What was drained by command is in no copy. */
+	drains_add(&p->first.sm->s->drains, &(struct drain){ .guid = 1, .why = HEALTH_ASKED });
+	assert_false(safe(p->first.sm, &h));
+	assert_non_null(strstr(h.reasons[0], "1 place drained by command"));
+	p->first.sm->s->drains.len--;
 	assert_int_equal(h.managers[0].copy.members, 6);
 	assert_int_equal(h.managers[0].copy.services, 2);
 	assert_int_equal(h.managers[0].copy.subscriptions, 2);
