@@ -354,11 +354,22 @@ sent_init(struct checker *c)
 	}
 }
 
+/* Are packets to be followed by groups too? Where groups are parallel cables it is enough to spread
+ * what rows make them wait for; but not while rows change, for an old row's port may be dead. */
+static bool
+by_groups(const struct checker *c)
+{
+	const struct check_input *in = c->in;
+
+	return adaptive_by_home(c) ||
+	       ((in->adaptive || in->adaptive_also) && in->also && in->also != in->rows);
+}
+
 size_t
 checker_graph(struct checker *c)
 {
 	channels_open(&c->channels);
-	if (adaptive_by_home(c)) {
+	if (by_groups(c)) {
 		depend_with_groups(c, NULL);
 	} else if (c->channels.lanes > 1) {
 		depend_with_lanes(c);
@@ -366,7 +377,7 @@ checker_graph(struct checker *c)
 		sent_init(c);
 		run_blocks(c, depend_blocks);
 	}
-	if (!adaptive_by_home(c))
+	if (!by_groups(c))
 		adaptive_depends(c);
 	return (size_t)c->f->nedges * c->channels.lanes * c->channels.lanes * c->channels.words *
 	       sizeof(*c->channels.bits);
