@@ -6,7 +6,6 @@
 #include "routing/checker.h"
 #include "routing/depend_groups.h"
 #include "sm/base/mem.h"
-#include "sm/base/parallel.h"
 
 /*
  * Groups beside rows.
@@ -33,7 +32,6 @@ struct groups {
 	struct plan_row *const *rows[2];	/* likewise */
 	uint32_t *lid_first;		/* by switch, n + 1: its part of lids[] */
 	uint16_t *lids;			/* LIDs by home switch */
-	bool *hosts;			/* by switch: it has hosts */
 	uint64_t *below;		/* by switch: homes that groups send down to it, */
 	uint64_t *above;		/* and up */
 	uint32_t words;			/* of such a row of bits */

@@ -3,17 +3,18 @@
  * Programming: plan minus shadow, in a safe order.
  *
  * Steps, each ended by the last answer: our own port's LID; P_Keys, if the plan has some
- * (push_pkeys.c); on a fabric that forwards already what the planner wants dropped first, while
- * links that come are still down, for old entries may lead into them; tables from service levels to
- * lanes (push_lanes.c), if the plan has some, which all that follows is proved with, and VL
- * arbitration (push_vlarb.c); the tables of new switches, and then the links between switches that
- * have tables, so that no table leads into a link that is not ACTIVE; where old and new tables do
- * not mix, the further sets of rows that the planner made (or the packet lifetime is waited out);
- * then all that carries no traffic by itself (SwitchInfo, LFT blocks, port fields, INIT to ARMED in
- * the same Set, P_Keys), all devices at once; then ARMED to ACTIVE, hosts when they have told once
- * more who they are and which P_Keys they hold (push_seen.c). A device is asked by pull
- * (push_next), one request at a time from its cursors, so blocks go out across all switches in
- * turn.
+ * (push_pkeys.c); groups of adaptive routing and the numbers that entries have of them
+ * (push_adaptive.c), as they are while rows change; on a fabric that forwards already what the
+ * planner wants dropped first, while links that come are still down, for old entries may lead into
+ * them; tables from service levels to lanes (push_lanes.c), if the plan has some, which all that
+ * follows is proved with, and VL arbitration (push_vlarb.c); the tables of new switches, and then
+ * the links between switches that have tables, so that no table leads into a link that is not
+ * ACTIVE; where old and new tables do not mix, the further sets of rows that the planner made (or
+ * the packet lifetime is waited out); then all that carries no traffic by itself (SwitchInfo, LFT
+ * blocks, port fields, INIT to ARMED in the same Set, P_Keys), all devices at once; what groups
+ * get besides; then ARMED to ACTIVE, hosts when they have told once more who they are and which
+ * P_Keys they hold (push_seen.c). A device is asked by pull (push_next), one request at a time
+ * from its cursors, so blocks go out across all switches in turn.
  *
  * Every Set is read back from its response (IBA 13.4.5: GetResp carries what the attribute then
  * is): the shadow takes the response, never the wish. A field that keeps another value is noted in

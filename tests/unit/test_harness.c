@@ -31,9 +31,9 @@
 				 * end its work */
 #define OPEN_SHARE 400		/* one schedule in so many may find what is not mended yet; but
 				 * never may the manager crash, hang, or lose memory */
-#define OPEN_SHARE_ADAPTIVE 60	/* likewise, of those with adaptive switches: that old and new rows
-				 * and groups by home go together is not proved of entries that rows
-				 * alone never lead to */
+#define OPEN_SHARE_ADAPTIVE 60	/* likewise, of those with adaptive switches: one that leaves goes
+				 * by its old plain table until that is written, and after a push
+				 * that broke off there are circles that nobody understands yet */
 #define SECONDS 60		/* of processor time for one schedule */
 #define PATIENCE 210		/* seconds for all, without -n: on a busy machine they are fewer */
 #define WARM 50			/* schedules after which memory stays as it is, */
