@@ -49,7 +49,8 @@ demo: deps
 	@BUILD=$(BUILD) tests/demo.sh
 
 bench_programs := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/bench_*.c))
-test-programs: $(test_programs:%=$(BUILD)/%)
+# End-to-end cases count MADs under a sanitiser too.
+test-programs: $(addprefix $(BUILD)/,$(test_programs) madcount.so)
 bench-programs: $(addprefix $(BUILD)/,$(bench_programs) madcount.so)
 tsan-programs: $(tsan_tests:%=$(BUILD)/%)
 fuzz-programs: $(fuzz_targets:%=$(BUILD)/%)

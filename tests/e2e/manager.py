@@ -48,6 +48,8 @@ class Weftd:
 
     def start(self, *more, seat="same", **kw):
         kw = dict(self.environment(), **kw)
+        need(os.path.exists(kw.get("extra_preload", "/")), "%s was not built" %
+             kw.get("extra_preload"))
         seat = self.seat if seat == "same" else seat
         self.process = self.lab.start("weftd", self.argv(*more), seat, **kw)
         return self.process
