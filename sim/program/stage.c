@@ -13,6 +13,7 @@
  * A simulation on an event loop, with the socket that programs attach to. Everything is read and
  * checked before the socket is opened: whoever can connect finds the whole fabric.
  */
+#define DEVICE_QUANTUM 0xd2f0u	/* NodeInfo.DeviceID of a switch that routes adaptively */
 #define SCRIPT_MAX (64u << 20)	/* bytes of a script */
 
 const char stage_help[] =
@@ -165,6 +166,21 @@ on_quit(void *arg)
 	loop_post(g->loop, stop_loop, g->loop);
 }
 
+/* Switches of recipes, and of files that do not say whose they are, are of the maker of those that
+ * route adaptively. */
+static void
+give_vendor(struct ibnet *net)
+{
+	for (uint32_t i = 0; i < net->nnodes; i++) {
+		struct ibnet_node *n = &net->nodes[i];
+
+		if (n->type != IBNET_SWITCH || n->vendor_id)
+			continue;
+		n->vendor_id = AR_VENDOR;
+		n->device_id = DEVICE_QUANTUM;
+	}
+}
+
 static int
 open_parts(struct stage *g, const struct stage_options *o, const char *fabric, const char *socket,
 	   struct error *e)
@@ -175,6 +191,8 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 
 	if ((rc = generate_or_read(&net, fabric, &o->recipe, e)) < 0)
 		return rc;
+	if (o->adaptive)
+		give_vendor(net);
 	mo.instant = !o->latency;
 	mo.ar = o->adaptive ? &o->ar : NULL;
 	if ((rc = sim_new(&g->sim, g->loop, net, &mo, e)) < 0 ||

@@ -320,6 +320,7 @@ adaptive_write(struct subnet *s)
 {
 	struct adaptives *a = &s->adaptive;
 
+	a->none &= is_wanted(s);
 	if (!a->due || !is_wanted(s) || s->role != ROLE_MASTER || s->ending || !s->plan ||
 	    loop_now(s->env.loop) < a->retry_at)
 		return false;
@@ -642,6 +643,7 @@ adaptive_idle(struct subnet *s)
 	struct adaptives *a = &s->adaptive;
 
 	a->failed = 0;
+	a->none = true;
 	memset(a->count, 0, sizeof(a->count));
 	list_each(it, &s->topo.devices) {
 		const struct device *d = list_entry(it, struct device, all);
@@ -650,6 +652,8 @@ adaptive_idle(struct subnet *s)
 			continue;
 		a->count[d->ar->state]++;
 		a->failed += adaptive_has_failed(s, d);
+		a->none &= d->ar->state == ADAPTIVE_ABSENT ||
+			(d->ar->state == ADAPTIVE_STATIC && d->ar->excepted);
 		a->due |= d->ar->failed || d->ar->failures;
 	}
 	a->retry_at = loop_now(s->env.loop) +

@@ -99,6 +99,7 @@ struct adaptives {
 	uint32_t cut;			/* groups, in the plan that was told of */
 	uint32_t failed;		/* switches that should be on and did not take it, when the
 					 * stage ran last */
+	bool none;			/* then: none is, and none can come to be, on */
 };
 
 /* ---- Stage ADAPTIVE: adaptive.c; as mft_write() and what belongs to it ---- */

@@ -74,11 +74,15 @@ say_why(const struct subnet *s, const struct device *d, enum word word, struct a
 
 	if (word == WORD_ON)
 		return;
+	if (word == WORD_ABSENT && !ar) {
+		snprintf(row->why, sizeof(row->why), "no switches of its vendor, 0x%06x, are known "
+			 "to route adaptively", d->info.vendor_id);
+		return;
+	}
 	if (word == WORD_RECOVERY)
 		why = "nothing may be spread there";
 	else if (word == WORD_ABSENT)
-		why = ar ? "it does not know adaptive routing" :
-			   "no switch of its vendor is known to";
+		why = "it does not know adaptive routing";
 	else if (s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF)
 		why = "adaptive routing is off";
 	else if (ar && ar->excepted)

@@ -68,6 +68,9 @@ warn_adaptive(struct subnet *s, struct subnet_status *st)
 
 	if (s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF)
 		return;
+	if (s->adaptive.none)
+		warn(st, "adaptive routing: no switch does it, for none knows it or is selected; "
+		     "see `weft show adaptive`");
 	if (s->adaptive.failed)
 		warn(st, "adaptive routing: %u %s not take it; see `weft show adaptive`",
 		     s->adaptive.failed, s->adaptive.failed == 1 ? "switch does" : "switches do");

@@ -37,11 +37,13 @@ enum ar_attr {
 	AR_ATTR_RN_PRIORITY = 0xffbe,	/* RNGenBySubGroupPriority */
 };
 
-/* NodeInfo.VendorID of makers whose switches may know them. */
+/* NodeInfo.VendorID of the maker whose switches may know them. */
+#define AR_VENDOR 0x0002c9u
+
 static inline bool
 ar_is_vendor(uint32_t vendor_id)
 {
-	return vendor_id == 0x0002c9;
+	return vendor_id == AR_VENDOR;
 }
 
 #define AR_LFT_BLOCK 16u	/* LIDs in one AdaptiveRoutingLFT attribute */

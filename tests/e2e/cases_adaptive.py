@@ -184,6 +184,31 @@ def test_adaptive_unable():
     need(on_ == (off[0], SWITCHES, 0), "on: %s, off: %s" % (on_, off))
 
 
+def test_adaptive_vendor():
+    """Switches of no vendor are not asked, and status says that none does it; where weftsim is to
+    have adaptive ones, such switches become of the vendor that has them."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        path = fabrics.fabric("ft3-4", tmp)
+        with Lab(path, sim="weftsim") as lab:
+            m = Adaptive(lab, engines="fattree")
+            m.start()
+            m.wait_up()
+            wait_for("a warning", lambda: any("no switch does it" in w
+                                              for w in m.status()["warnings"]), 30)
+            need(all("0x000000" in r["why"] for r in m.shown()["switches"]), "%s" % m.shown())
+            need((GET, HIGH) not in m.counter.table(), "they were asked")
+            m.stop()
+        lab = Lab(path, sim="weftsim")
+        lab.sim.options = ("--adaptive", "on")
+        with lab:
+            m = Adaptive(lab, engines="fattree")
+            m.start()
+            m.wait_up()
+            m.becomes(on=SWITCHES)
+            need(not any("adaptive" in w for w in m.status()["warnings"]), "a warning")
+            m.stop()
+
+
 def test_adaptive_ibsim():
     """ibsim's switches come up with it as without it."""
     path = "/usr/share/doc/ibsim-utils/net-examples/net.2sw2path4hca"
