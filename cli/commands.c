@@ -21,7 +21,8 @@ static const char *const levels[] = { "error", "warning", "notice", "info", "deb
 static const char *const event_types[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
 	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
-	"health", "quarantined", "released", "overdue", "state", "adaptive", NULL,
+	"health", "quarantined", "released", "overdue", "state", "adaptive", "plugin",
+	NULL,
 };
 
 static const struct cli_option wait_options[] = {

@@ -209,6 +209,8 @@ check_config(struct config *c, const struct doc *d)
 		return 0;
 	rc = check_etcd(&k);
 	if (!rc)
+		rc = check_plugins(&k);
+	if (!rc)
 		rc = check_subnets(&k);
 	if (!rc)
 		rc = check_levels(&k);

@@ -60,6 +60,9 @@ int
 check_names(const struct check *k, const char *option, const char *what, const char *const *texts,
 	    const struct check_known *known, const struct doc_node *n);
 
+/* Plugins, and chains of engines, which may name them. (plugins.c) */
+int
+check_plugins(struct check *k);
 int
 check_levels(struct check *k);
 int

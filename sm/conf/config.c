@@ -22,7 +22,7 @@
  * A key that is not an option is an error: a misspelt one gets the nearest word, one that stands
  * in the wrong place is told where it belongs, and one that a later version knows is told so.
  */
-#define LISTED_MAX 12u		/* so many possible words fit into a message */
+#define LISTED_MAX 16u		/* so many possible words fit into a message */
 
 /* One level of keys: the options that are its rows, and where their values go. */
 struct level {
@@ -201,6 +201,8 @@ set_key(const struct level *l, const struct doc *d, const struct doc_item *item)
 
 	if (strchr(item->key->text, '.'))	/* groups are maps: log.level is no key */
 		return unknown_key(l, d, name, item->key);
+	if (o && o->late)
+		return 0;
 	if (o && o->type == OPTION_MAP)
 		return set_one(l, d, o, item->value);
 	if (o && o->type == OPTION_LIST)

@@ -62,6 +62,34 @@ enum config_takeover {
 	TAKEOVER_CONVERGE,	/* they become those of its engines */
 };
 
+/* Where something stands in the file; line 0: nowhere. */
+struct config_place {
+	unsigned line;
+	unsigned column;
+};
+
+/* A value that only a plugin knows what to do with. */
+struct config_pair {
+	const char *name;
+	const char *text;		/* as it stands there, without quotes */
+	struct config_place name_at, text_at;
+};
+
+/* `plugins`: shared objects of others. */
+struct config_plugin {
+	const char *name;		/* its own; as a subnet's, and of no engine built in */
+	const char *file;		/* in plugin_folder; NULL: NAME.so */
+	monotime time;			/* of a run, or an event */
+	unsigned memory;		/* MiB */
+	const char *user;		/* whom its processes are */
+	struct config_pair *options;	/* its own */
+	unsigned noptions;
+	const char **events;		/* types that a consumer is told of, NULL-terminated; NULL:
+					 * all that it wants */
+	struct config_place at;		/* of its name */
+	struct config_place routes;	/* where a subnet's engines name it first */
+};
+
 struct config_subnet {
 	const char *name;		/* "default"; [a-z0-9_-]{1,31} */
 	const char *port;		/* "auto", "mlx5_0:1", GUID */
@@ -176,6 +204,9 @@ struct config {
 		unsigned days;		/* in the state file no longer; 0: any time */
 	} events;
 	const char *names;		/* node-name map, NULL none */
+	const char *plugin_folder;	/* path */
+	struct config_plugin *plugins;
+	unsigned nplugins;
 	unsigned threads;		/* for routing and proof; 0: one per core */
 	struct config_subnet *subnets;
 	unsigned nsubnets;		/* >= 1 */
@@ -223,6 +254,38 @@ config_print_changed(const struct config *c, struct buf *out);
 /* The reference: every option with type, range, default, help, stage, as mdoc list items. */
 void
 config_manual(FILE *out);
+
+/*
+ * The own options of a plugin, as it declares them. What the configuration says of them is checked
+ * by the rules of its language. (plugins.c)
+ */
+enum config_kind {
+	CONFIG_KIND_NUMBER,		/* from min to max */
+	CONFIG_KIND_FLAG,		/* true or false */
+	CONFIG_KIND_TEXT,		/* at most `max` bytes */
+	CONFIG_KIND_WORD,		/* one of `words` */
+};
+
+struct config_declared {
+	const char *name;
+	enum config_kind kind;
+	uint64_t min, max;
+	const char *const *words;	/* NULL-terminated */
+};
+
+/*
+ * values[i] becomes the value of declared[i]: a decimal number, true or false, the text or word;
+ * NULL if none is set. 0, or a code and "FILE:LINE:COLUMN: ...", and values[] is undefined. They
+ * live in `r`.
+ */
+int
+config_plugin_values(const struct config *c, const struct config_plugin *p,
+		     const struct config_declared *declared, unsigned len, struct region *r,
+		     const char **values, struct error *e);
+/* An error that stands at a place of the file: "FILE:LINE:COLUMN: ...". */
+int
+config_wrong(const struct config *c, struct config_place at, struct error *e, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* Node-name map: lines `0xGUID "name"`, '#' comments (OpenSM's node-name-map form). */
 struct name_map;

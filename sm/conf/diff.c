@@ -23,6 +23,8 @@ struct diff {
 	config_diff_fn fn;		/* may be NULL */
 	void *arg;			/* its first argument */
 	enum config_stage stage;	/* smallest of all differences */
+	const struct config *old;	/* the two, for what only counts where it is used */
+	const struct config *new;
 };
 
 static void
@@ -33,6 +35,24 @@ report(struct diff *d, const char *option, const char *old, const char *new,
 		d->stage = stage;
 	if (d->fn)
 		d->fn(d->arg, option, old, new, stage);
+}
+
+static bool
+routes(const struct config *c, const char *plugin)
+{
+	for (unsigned i = 0; i < c->nplugins; i++)
+		if (strcmp(c->plugins[i].name, plugin) == 0)
+			return c->plugins[i].routes.line;
+	return false;
+}
+
+/* What happens to a plugin that no subnet routes by, before and after, needs no routing. */
+static enum config_stage
+stage_of(const struct diff *d, const struct option *o, const struct config_plugin *p)
+{
+	if (o->routes && !(p && (routes(d->old, p->name) || routes(d->new, p->name))))
+		return STAGE_LIVE;
+	return o->stage;
 }
 
 static void
@@ -173,8 +193,8 @@ diff_entry(struct diff *d, const struct option *o, const struct side *s, unsigne
 	for (const struct option *field = o->fields; field->name; field++) {
 		if (option_equal(field, old, new))
 			continue;
-		if (field->stage < stage)
-			stage = field->stage;
+		if (stage_of(d, field, new) < stage)
+			stage = stage_of(d, field, new);
 		buf_printf(&a, "%s%s: ", a.len ? ", " : "{", field->name);
 		buf_printf(&b, "%s%s: ", b.len ? ", " : "{", field->name);
 		option_text(field, old, &a);
@@ -197,12 +217,13 @@ diff_entry(struct diff *d, const struct option *o, const struct side *s, unsigne
 static void
 report_single(struct diff *d, const struct option *o, const struct side *s, unsigned i, bool came)
 {
+	const void *entry = s->entries + i * o->size;
 	struct buf text = { 0 };
 
-	option_entry_text(o, s->entries + i * o->size, &text);
+	option_entry_text(o, entry, &text);
 	shorten(&text, 0);
 	report_entry(d, o, s, i, came ? "absent" : text.data, came ? text.data : "absent",
-		     o->stage);
+		     stage_of(d, o, entry));
 	buf_free(&text);
 }
 
@@ -250,7 +271,8 @@ diff_keyed(struct diff *d, const struct option *o, const void *old, const void *
 		changed = true;
 	}
 	if (!changed && is_reordered(&a, &b))
-		report(d, o->name, "their order", "another order", o->stage);
+		report(d, o->name, "their order", "another order",
+		       stage_of(d, o, NULL));
 	side_close(&a);
 	side_close(&b);
 }
@@ -272,7 +294,7 @@ diff_rows(struct diff *d, const struct option *table, const char *prefix, const 
 enum config_stage
 config_diff(const struct config *old, const struct config *new, config_diff_fn fn, void *arg)
 {
-	struct diff d = { fn, arg, STAGE_NONE };
+	struct diff d = { fn, arg, STAGE_NONE, old, new };
 
 	diff_rows(&d, schema_root, "", old, new);
 	return d.stage;

@@ -8,10 +8,12 @@ conf_src := \
 	sm/conf/option.c \
 	sm/conf/option_list.c \
 	sm/conf/option_text.c \
+	sm/conf/plugins.c \
 	sm/conf/print.c \
 	sm/conf/schema.c \
 	sm/conf/schema_check.c \
 	sm/conf/schema_partition.c \
+	sm/conf/schema_plugin.c \
 	sm/conf/schema_qos.c \
 	sm/conf/select.c
 conf_public := sm/conf/config.h sm/conf/policy.h

@@ -66,6 +66,9 @@ list_expected(const struct option *o, struct buf *out)
 	case OPTION_NAMES:
 		buf_printf(out, "%s, or a list of them", o->form);
 		break;
+	case OPTION_PAIRS:
+		buf_str(out, "a map of options, each with one value");
+		break;
 	case OPTION_MAP:
 		buf_str(out, "true, false or a map");
 		break;
@@ -88,7 +91,7 @@ scalar_expected(const struct option *o, struct buf *out)
 			range_text(o, "a whole number", out);
 		break;
 	case OPTION_NUMBER64:
-		range_text(o, "a number", out);
+		range_text(o, o->hex ? "a number" : "a whole number", out);
 		break;
 	case OPTION_DURATION:
 		range_text(o, "a time with a unit (us, ms, s, min, h)", out);
@@ -392,19 +395,25 @@ option_set(const struct option *o, void *base, const struct doc *d, const struct
 	case OPTION_NAMES:
 	case OPTION_SELECTIONS:
 	case OPTION_PORTS:
+	case OPTION_PAIRS:
 		return option_set_list(o, base, d, value);
 	default:
 		return set_scalar(o, (char *)base + o->offset, d, value);
 	}
 }
 
-/* An initial value as the tree that libyaml would give: a scalar, or a list of them in brackets. */
+/* An initial value as the tree that libyaml would give: a scalar, a list of them in brackets, or a
+ * map of nothing. */
 static struct doc_node *
 initial_node(struct region *r, const char *text, size_t len)
 {
 	struct doc_node *n = region_alloc(r, sizeof(*n));
 	struct doc_item **last = &n->items;
 
+	if (strcmp(text, "{}") == 0) {
+		n->kind = DOC_MAP;
+		return n;
+	}
 	if (*text != '[') {
 		n->text = region_printf(r, "%.*s", (int)len, text);
 		return n;

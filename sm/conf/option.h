@@ -13,7 +13,7 @@
 /* One row an option. Options that belong together share a prefix: "log.level". */
 enum option_type {
 	OPTION_NUMBER,		/* unsigned */
-	OPTION_NUMBER64,	/* uint64_t, printed as hex */
+	OPTION_NUMBER64,	/* uint64_t */
 	OPTION_DURATION,	/* monotime */
 	OPTION_BOOL,		/* bool */
 	OPTION_WORD,		/* an enum whose values index `words` */
@@ -30,6 +30,8 @@ enum option_type {
 	OPTION_SELECTIONS,	/* const char **: a list of different node selections */
 	OPTION_PORTS,		/* const char **: different selections of ports as policy.h
 				 * has them; likewise */
+	OPTION_PAIRS,		/* struct config_pair *, and the count: a map of any names to
+				 * texts, numbers, true and false */
 	OPTION_LIST,		/* a list of maps, and the count: structs of `size` bytes */
 	OPTION_MAP,		/* one map or none, stored as a list; true is one that says
 				 * nothing */
@@ -46,6 +48,10 @@ struct option {
 	bool required;			/* of an entry: there is no initial value */
 	bool filled;			/* lists: of one element at least */
 	bool rules;			/* OPTION_PORTS: `partition:NAME` may be used */
+	bool late;			/* OPTION_WORDS: names of plugins are words, too; it is
+					 * read when these are known, by check_config() */
+	bool routes;			/* of plugins, and in their entries: nothing is to run
+					 * again for one that no subnet routes by */
 	bool placed;			/* OPTION_LIST: an entry is known by its place */
 	const char *initial;		/* value if not set, as YAML; "null": may be null */
 	const char *word;		/* numbers: a word for one value, "auto"; or NULL */
@@ -107,7 +113,7 @@ option_read_bool(const char *s, bool *v);
 /* A P_Key without its membership bit, or false. */
 bool
 option_read_pkey(const char *s, uint64_t *v);
-/* Lists of scalars. */
+/* Lists of scalars, and maps to them. */
 int
 option_set_list(const struct option *o, void *base, const struct doc *d,
 		const struct doc_node *list);

@@ -8,7 +8,7 @@
 #include "sm/base/text.h"
 
 /*
- * Options that are lists of words, numbers, names or selections.
+ * Options that are lists of words, numbers, names or selections, or maps of names to values.
  *
  * Each element is refused at its own place. What stands in a list twice is a mistake, and is found
  * by its value: however a GUID is spelt, it is the same. A list may name every host of a large
@@ -329,6 +329,37 @@ set_counted(struct list *l, void *base, const struct doc_node *n, size_t size)
 	return rc;
 }
 
+static struct config_place
+place_of(const struct doc_node *n)
+{
+	return (struct config_place){ n->line, n->column };
+}
+
+/* A map whose names only a plugin knows. */
+static int
+set_pairs(struct list *l, void *base, const struct doc_node *n)
+{
+	struct config_pair *pairs;
+	unsigned len = 0;
+
+	if (n->kind != DOC_MAP && !doc_is_null(n))
+		return option_unexpected(l->o, l->d, n);
+	pairs = region_array(l->d->keep, n->len, sizeof(*pairs));
+	for (const struct doc_item *i = n->items; i; i = i->next, len++) {
+		if (i->value->kind != DOC_SCALAR || doc_is_null(i->value))
+			return doc_error(l->d, i->value, ERR_INVALID, "%s.%s: expected a number, "
+					 "true, false or a text, found %s", l->o->name,
+					 i->key->text, doc_describe(l->d, i->value));
+		pairs[len] = (struct config_pair){
+			.name = region_strdup(l->d->keep, i->key->text),
+			.text = region_strdup(l->d->keep, i->value->text),
+			.name_at = place_of(i->key), .text_at = place_of(i->value),
+		};
+	}
+	option_set_entries(l->o, base, pairs, len);
+	return 0;
+}
+
 int
 option_set_list(const struct option *o, void *base, const struct doc *d,
 		const struct doc_node *list)
@@ -342,6 +373,8 @@ option_set_list(const struct option *o, void *base, const struct doc *d,
 		rc = set_counted(&l, base, list, sizeof(unsigned));
 	else if (o->type == OPTION_RANGES || o->type == OPTION_PKEY_RANGES)
 		rc = set_counted(&l, base, list, sizeof(struct config_range));
+	else if (o->type == OPTION_PAIRS)
+		rc = set_pairs(&l, base, list);
 	else
 		rc = set_texts(&l, base, list);
 	map_free(&l.seen);

@@ -60,8 +60,7 @@ option_number_text(const struct option *o, uint64_t v, struct buf *out)
 	else if (o->type == OPTION_RATE)
 		buf_str(out, o->words[v - 1]);
 	else
-		buf_printf(out, o->hex || o->type == OPTION_NUMBER64 ? "0x%" PRIx64 : "%" PRIu64,
-			   v);
+		buf_printf(out, o->hex ? "0x%" PRIx64 : "%" PRIu64, v);
 }
 
 /* Plain where no YAML reader could take it for anything but a text; and GUIDs, as in lists of
@@ -177,6 +176,34 @@ option_entry_text(const struct option *o, const void *entry, struct buf *out)
 	buf_char(out, '}');
 }
 
+/* Names and values of others: a number stays one to the eye. */
+static void
+pair_text(const char *s, struct buf *out)
+{
+	if (*s && !s[strspn(s, "0123456789")])
+		buf_str(out, s);
+	else if (strcmp(s, "true") == 0 || strcmp(s, "false") == 0)
+		buf_str(out, s);
+	else
+		text_text(s, out);
+}
+
+static void
+pairs_text(const struct option *o, const void *base, struct buf *out)
+{
+	unsigned len;
+	const struct config_pair *pairs = option_entries(o, base, &len);
+
+	buf_char(out, '{');
+	for (unsigned i = 0; i < len; i++) {
+		buf_str(out, i ? ", " : "");
+		pair_text(pairs[i].name, out);
+		buf_str(out, ": ");
+		pair_text(pairs[i].text, out);
+	}
+	buf_char(out, '}');
+}
+
 static void
 entries_text(const struct option *o, const void *base, struct buf *out)
 {
@@ -243,6 +270,9 @@ option_text(const struct option *o, const void *base, struct buf *out)
 	case OPTION_PKEY_RANGES:
 		counted_text(o, base, out);
 		break;
+	case OPTION_PAIRS:
+		pairs_text(o, base, out);
+		break;
 	case OPTION_LIST:
 	case OPTION_MAP:
 		entries_text(o, base, out);
@@ -287,6 +317,21 @@ same_counted(const struct option *o, const void *a, const void *b, size_t size)
 	return true;
 }
 
+static bool
+same_pairs(const struct option *o, const void *a, const void *b)
+{
+	unsigned len, other;
+	const struct config_pair *one = option_entries(o, a, &len);
+	const struct config_pair *two = option_entries(o, b, &other);
+
+	if (len != other)
+		return false;
+	for (unsigned i = 0; i < len; i++)
+		if (strcmp(one[i].name, two[i].name) || strcmp(one[i].text, two[i].text))
+			return false;
+	return true;
+}
+
 bool
 option_equal(const struct option *o, const void *a, const void *b)
 {
@@ -320,6 +365,8 @@ option_equal(const struct option *o, const void *a, const void *b)
 	case OPTION_RANGES:
 	case OPTION_PKEY_RANGES:
 		return same_counted(o, a, b, sizeof(struct config_range));
+	case OPTION_PAIRS:
+		return same_pairs(o, a, b);
 	case OPTION_LIST:
 	case OPTION_MAP:
 		return same_counted(o, a, b, o->size);

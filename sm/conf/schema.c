@@ -40,15 +40,6 @@ const char *const schema_rates[] = {
 	"56Gb", "112Gb", "168Gb", "25Gb", "100Gb", "200Gb", "300Gb", "28Gb", "50Gb", "400Gb",
 	"600Gb", "800Gb", "1200Gb", NULL,
 };
-/* Routing is a higher layer: its names are repeated here, and a test of that layer compares. */
-static const char *const engine_words[] = {
-	"auto", "dfsssp", "dragonfly", "fatpaths", "fattree", "file", "hyperx", "minhop", "nue",
-	"torus", "updn", NULL,
-};
-static const char *const later_engines[] = {
-	"dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
-};
-
 /* A word alone is more often a misspelt keyword than a file in the working directory. */
 static const char *
 check_path(struct region *r, const char *s)
@@ -244,6 +235,20 @@ const struct option schema_root[] = {
 		.help = "File of lines with a GUID and a name in double quotes: node names that "
 			"replace what devices call themselves.",
 	}, {
+		.name = "plugin_folder", .type = OPTION_TEXT,
+		.initial = "/usr/local/lib/weft/plugins", .check = check_path,
+		.form = "a path with a / in it",
+		.stage = STAGE_LIVE, .offset = IN_CONFIG(plugin_folder),
+		.help = "Where the files of plugins are. If the daemon is root it must be "
+			"writable by root alone, and so must they.",
+	}, {
+		.name = "plugins", .type = OPTION_LIST, .max = 64, .routes = true,
+		.initial = "[]", .fields = schema_plugin, .key = "name",
+		.size = sizeof(struct config_plugin), .entry = "a plugin",
+		.stage = STAGE_ROUTING, .offset = IN_CONFIG(plugins), .count = IN_CONFIG(nplugins),
+		.help = "Routing engines and consumers of events that others made. Nothing else "
+			"is loaded. See PLUGINS.",
+	}, {
 		.name = "threads", .type = OPTION_NUMBER, .max = 64, .initial = "0",
 		.stage = STAGE_RESTART, .offset = IN_CONFIG(threads),
 		.help = "Threads that compute and prove a routing; 0 takes one for each core.",
@@ -318,7 +323,8 @@ const struct option schema_root[] = {
 			"hosts whose packets are marked send more slowly. With false nothing is "
 			"written of it; set to false while weftd runs, what it wrote is undone.",
 	}, {
-		.name = "qos.congestion.key", .type = OPTION_NUMBER64, .max = UINT64_MAX,
+		.name = "qos.congestion.key", .type = OPTION_NUMBER64, .hex = true,
+		.max = UINT64_MAX,
 		.secret = true, .initial = "0x0",
 		.stage = STAGE_PUSH, .offset = IN_CONFIG(qos.congestion.key),
 		.help = "Key that devices ask for before their congestion control is changed; 0 "
@@ -398,7 +404,8 @@ const struct option schema_subnet[] = {
 		.help = "The local port that is connected to the subnet; auto takes the first "
 			"InfiniBand port, and is for a single subnet.",
 	}, {
-		.name = "prefix", .type = OPTION_NUMBER64, .min = 1, .max = 0xfeffffffffffffff,
+		.name = "prefix", .type = OPTION_NUMBER64, .hex = true,
+		.min = 1, .max = 0xfeffffffffffffff,
 		.initial = "0xfe80000000000000",
 		.stage = STAGE_PUSH, .offset = IN_SUBNET(prefix),
 		.help = "GID prefix of the subnet. Subnets that a router connects need different "
@@ -425,14 +432,16 @@ const struct option schema_subnet[] = {
 			"nothing: this one leads beside them, and does nothing of what they ask "
 			"for.",
 	}, {
-		.name = "m_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
+		.name = "m_key", .type = OPTION_NUMBER64, .hex = true,
+		.max = UINT64_MAX, .secret = true,
 		.initial = "0x0", .stage = STAGE_RESTART, .offset = IN_SUBNET(m_key),
 		.help = "Management key that every device asks for; 0 is none. Keep the file "
 			"from other users when you set it. Devices that hold another key do not "
 			"answer: take that key away with the manager that set it, or reset them, "
 			"before a key is changed here.",
 	}, {
-		.name = "sm_key", .type = OPTION_NUMBER64, .max = UINT64_MAX, .secret = true,
+		.name = "sm_key", .type = OPTION_NUMBER64, .hex = true,
+		.max = UINT64_MAX, .secret = true,
 		.initial = "0x1", .stage = STAGE_LIVE, .offset = IN_SUBNET(sm_key),
 		.help = "Key that subnet managers of one subnet share; a manager with another "
 			"one is not trusted. OpenSM, whose own is 1 too, ignores a manager that "
@@ -478,12 +487,13 @@ const struct option schema_subnet[] = {
 	}, {
 		.name = "routing.engines", .type = OPTION_WORDS, .filled = true,
 		.initial = "[auto, updn, minhop]",
-		.words = engine_words, .later = later_engines,
+		.words = schema_engines, .later = schema_later_engines, .late = true,
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.engines),
 		.help = "Routing engines in order of preference. The first whose result is "
 			"proved to reach every destination without loops and credit loops is "
 			"used. auto finds out what the fabric is and takes the engine for that; "
-			"weft show engines lists them all, and weft status says what was found.",
+			"weft show engines lists them all, and weft status says what was found. "
+			"Names of entries of plugins are engines, too.",
 	}, {
 		.name = "routing.fallback", .type = OPTION_WORD, .initial = "warn",
 		.words = fallback_words,

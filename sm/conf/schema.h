@@ -14,6 +14,11 @@ extern const struct option schema_partition[];	/* of struct config_partition */
 extern const struct option schema_level[];	/* of struct config_level */
 extern const struct option schema_rule[];	/* of struct config_rule */
 extern const struct option schema_arbitration[];	/* of struct config_arbitration */
+extern const struct option schema_plugin[];	/* of struct config_plugin */
+
+/* Engines that are built in, and those of versions to come. */
+extern const char *const schema_engines[];
+extern const char *const schema_later_engines[];
 
 /* "any", and rates in the order of their codes, from 2 on. */
 extern const char *const schema_rates[];

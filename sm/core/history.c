@@ -27,8 +27,6 @@ struct history {
 	uint64_t rows;			/* that the file had at the start */
 	uint64_t surplus;		/* of them, those that are too many */
 	uint64_t last;			/* highest sequence number, of rows that are no event too */
-	void (*watch)(void *arg, const struct event *ev);	/* NULL: nobody */
-	void *watch_arg;
 };
 
 static void
@@ -66,8 +64,6 @@ on_event(void *arg, const struct event *ev)
 	struct json j;
 	char key[KEY_SIZE];
 
-	if (h->watch)
-		h->watch(h->watch_arg, ev);
 	jw_init(&j, &b);
 	event_write(&j, NULL, ev);
 	row_key(key, ev->sequence);
@@ -172,11 +168,4 @@ struct event_ring *
 history_events(struct history *h)
 {
 	return h->events;
-}
-
-void
-history_watch(struct history *h, void (*fn)(void *arg, const struct event *ev), void *arg)
-{
-	h->watch = fn;
-	h->watch_arg = arg;
 }

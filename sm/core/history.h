@@ -22,8 +22,5 @@ void
 history_set_days(struct history *h, unsigned days);
 struct event_ring *
 history_events(struct history *h);
-/* Called with each new event. */
-void
-history_watch(struct history *h, void (*fn)(void *arg, const struct event *ev), void *arg);
 
 #endif

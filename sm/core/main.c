@@ -491,7 +491,7 @@ open_state(struct weftd *w, struct error *e)
 	w->history = history_new(w->loop, w->store, w->conf->events.keep, w->conf->events.days);
 	w->events = history_events(w->history);
 	if (w->sim_for)
-		history_watch(w->history, print_event, w);
+		event_ring_sink(w->events, print_event, w);
 	return 0;
 }
 

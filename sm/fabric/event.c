@@ -3,22 +3,28 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include "sm/base/list.h"
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 
 /*
- * The ring of recent events. It owns copies; the core adds, the control socket reads, the sink
- * (the store) sees each one as it happens. One thread. The log gets every event, at most ten of a
- * type in ten seconds, because much of what happens is what peers make happen.
+ * The ring of recent events. It owns copies; the core adds, the control socket reads, sinks
+ * (the store, plugins) see each one as it happens. One thread. The log gets every event, at most
+ * ten of a type in ten seconds, because much of what happens is what peers make happen.
  */
 struct event_ring {
 	struct event *events;		/* slot = sequence % len */
 	unsigned len;			/* slots */
 	uint64_t first;			/* sequence of the first event ever added here */
 	uint64_t next;			/* sequence of the next event */
-	void (*sink)(void *arg, const struct event *ev);	/* NULL: none */
-	void *sink_arg;			/* handed to sink */
+	struct list sinks;		/* of struct event_sink */
 	struct log_limit limits[EVENT_TYPES];	/* of the log, by type */
+};
+
+struct event_sink {
+	struct list list;		/* in event_ring.sinks */
+	void (*fn)(void *arg, const struct event *ev);
+	void *arg;			/* handed to fn() */
 };
 
 static const char *const type_names[EVENT_TYPES] = {
@@ -45,6 +51,7 @@ static const char *const type_names[EVENT_TYPES] = {
 	[EVENT_OVERDUE] = "overdue",
 	[EVENT_STATE] = "state",
 	[EVENT_ADAPTIVE] = "adaptive",
+	[EVENT_PLUGIN] = "plugin",
 };
 
 static const char *const figure_names[EVENT_FIGURES] = {
@@ -66,23 +73,41 @@ event_ring_new(unsigned len, uint64_t first_sequence)
 	r->len = len ? len : 1;
 	r->events = mem_array(r->len, sizeof(*r->events));
 	r->first = r->next = first_sequence ? first_sequence : 1;
+	list_init(&r->sinks);
 	return r;
 }
 
 void
 event_ring_free(struct event_ring *r)
 {
+	struct list *it;
+
 	if (!r)
 		return;
+	while ((it = list_pop(&r->sinks)))
+		mem_free(list_entry(it, struct event_sink, list));
 	mem_free(r->events);
 	mem_free(r);
 }
 
-void
+struct event_sink *
 event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *ev), void *arg)
 {
-	r->sink = fn;
-	r->sink_arg = arg;
+	struct event_sink *s = mem_zalloc(sizeof(*s));
+
+	s->fn = fn;
+	s->arg = arg;
+	list_append(&r->sinks, &s->list);
+	return s;
+}
+
+void
+event_sink_free(struct event_sink *s)
+{
+	if (!s)
+		return;
+	list_remove(&s->list);
+	mem_free(s);
 }
 
 void
@@ -188,8 +213,11 @@ event_ring_add(struct event_ring *r, const struct event *ev)
 	e->subnet[sizeof(e->subnet) - 1] = '\0';
 	e->text[sizeof(e->text) - 1] = '\0';
 	tell_log(&r->limits[type], e);
-	if (r->sink)
-		r->sink(r->sink_arg, e);
+	list_each(it, &r->sinks) {
+		struct event_sink *s = list_entry(it, struct event_sink, list);
+
+		s->fn(s->arg, e);
+	}
 }
 
 const struct event *

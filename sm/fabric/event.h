@@ -9,8 +9,8 @@
 
 /*
  * Things that happened, one typed record each: kept in a ring for `weft show events`, written to
- * the log, and handed to a sink (the store). A type keeps its meaning and its name, and so does a
- * figure: programs go by them, not by the text.
+ * the log, and handed to sinks (the store, plugins). A type keeps its meaning and its name,
+ * and so does a figure: programs go by them, not by the text.
  */
 enum event_type {
 	EVENT_START,		/* the daemon started */
@@ -36,6 +36,7 @@ enum event_type {
 	EVENT_OVERDUE,		/* a stage takes much longer than it should, or has ended at last */
 	EVENT_STATE,		/* etcd is away, back, or not the one that it was */
 	EVENT_ADAPTIVE,		/* switches began or ceased to route adaptively, or will not */
+	EVENT_PLUGIN,		/* a plugin failed, was refused, or works again */
 	EVENT_TYPES,		/* number of types */
 };
 
@@ -81,9 +82,12 @@ struct event_ring *
 event_ring_new(unsigned len, uint64_t first_sequence);
 void
 event_ring_free(struct event_ring *r);
-/* Called with each new event, before event_ring_add() returns. */
-void
+/* Called with each new event, before event_ring_add() returns; sinks in the order in which they
+ * came. Freed with the ring, or before by event_sink_free(), which allows NULL. */
+struct event_sink *
 event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *ev), void *arg);
+void
+event_sink_free(struct event_sink *s);
 /* Takes a copy, gives it its sequence number, logs it (rate-limited by type). */
 void
 event_ring_add(struct event_ring *r, const struct event *ev);

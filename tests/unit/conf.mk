@@ -1,8 +1,10 @@
-unit_tests += test_conf test_conf_files test_conf_policy test_conf_values test_select
+unit_tests += test_conf test_conf_files test_conf_plugins test_conf_policy test_conf_values test_select
 test_conf_libs := conf base
 test_conf_extra := -lcmocka
 test_conf_files_libs := conf base
 test_conf_files_extra := -lcmocka
+test_conf_plugins_libs := conf base
+test_conf_plugins_extra := -lcmocka
 test_conf_policy_libs := conf base
 test_conf_policy_extra := -lcmocka
 test_conf_values_libs := conf base

@@ -47,7 +47,7 @@ test_messages(void **state)
 		  "the file" },
 		{ "log.level: info\n", "t.yaml:1:1: unknown option \"log.level\"; "
 		  "expected state, etcd, control, log, events, names, "
-		  "threads, subnets, groups, partitions or "
+		  "plugin_folder, plugins, threads, subnets, groups, partitions or "
 		  "qos" },
 		{ "log: {level: inof}\n", "t.yaml:1:14: log.level: expected error, warning, "
 		  "notice, info or debug, found \"inof\"; did you mean \"info\"?" },
@@ -479,7 +479,8 @@ test_print_golden(void **state)
 		"  socket: /run/weft/weft.sock\n  group: null\nlog:\n  level: notice\n  to: "
 		"journal\n"
 		"events:\n  keep: 10000\n  days: 0\n"
-		"names: null\nthreads: 0\nsubnets:\n  - name: default\n    port: auto\n"
+		"names: null\nplugin_folder: /usr/local/lib/weft/plugins\nplugins: []\n"
+		"threads: 0\nsubnets:\n  - name: default\n    port: auto\n"
 		"    prefix: 0xfe80000000000000\n    priority: 0\n    accept_handover: false\n"
 		"    allowed_sm_guids: []\n    m_key: 0x0\n";
 	static const char routing[] = "    routing:\n      engines: [auto, updn, minhop]\n"

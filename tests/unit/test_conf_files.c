@@ -166,6 +166,7 @@ test_sample_comments(void **state)
 	assert_string_equal(c->names, "/etc/weft/node-names");
 	assert_int_equal(c->partitions.len, 2);
 	assert_int_equal(c->qos.nrules, 2);
+	assert_int_equal(c->nplugins, 1);
 	config_free(c);
 	mem_free(text);
 }
@@ -226,7 +227,7 @@ test_manual_examples(void **state)
 		at = end + 1;
 		examples++;
 	}
-	assert_int_equal(examples, 6);
+	assert_int_equal(examples, 7);
 	mem_free(page);
 }
 

@@ -126,7 +126,7 @@ begin(struct flapping *f)
 	event_ring_free(f->sm->events);
 	f->history = history_new(b->loop, f->sm->store, KEEP, 0);
 	f->sm->events = history_events(f->history);
-	history_watch(f->history, on_event, f);
+	event_ring_sink(f->sm->events, on_event, f);
 	f->sm->conf.health.flapping = ACTION_DRAIN;
 	for (unsigned i = 0; i < BAD; i++)
 		draw_cable(f, i, i % 2);

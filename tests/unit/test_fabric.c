@@ -172,10 +172,12 @@ test_events(void **state)
 {
 	struct event_ring *r = event_ring_new(4, 1);
 	struct event ev = { .type = EVENT_LINK_DOWN, .level = LOG_L_DEBUG, .text = "gone" };
-	uint64_t last = 0;
+	uint64_t last = 0, other = 0;
 
 	(void)state;
 	event_ring_sink(r, count_event, &last);
+	event_sink_free(event_ring_sink(r, count_event, NULL));
+	event_ring_sink(r, count_event, &other);
 	assert_int_equal(event_last(r), 0);
 	assert_int_equal(event_oldest(r), 1);
 	assert_null(event_get(r, 1));
@@ -184,6 +186,7 @@ test_events(void **state)
 		event_ring_add(r, &ev);
 	}
 	assert_int_equal(last, 6);
+	assert_int_equal(other, 6);
 	assert_int_equal(event_last(r), 6);
 	assert_int_equal(event_oldest(r), 3);
 	assert_null(event_get(r, 2));

@@ -8,6 +8,7 @@
 #include "offline/offline.h"
 #include "offline/trees.h"
 #include "sm/base/buf.h"
+#include "sm/fabric/event.h"
 #include "sm/fabric/plan_text.h"
 #include "tests/unit/engine_help.h"
 
@@ -649,6 +650,26 @@ test_configured(void **state)
 	}
 }
 
+/* The words of plugins[].events are the types that there are. */
+static void
+test_event_words(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < EVENT_TYPES; i++) {
+		const char *name = event_type_name((enum event_type)i);
+		struct error e = { 0 };
+		struct config *c;
+		char text[80];
+
+		snprintf(text, sizeof(text), "plugins: [{name: a, events: [%s]}]\n", name);
+		c = config_parse(text, strlen(text), "t.yaml", &e);
+		if (!c)
+			fail_msg("%s", e.text);
+		assert_string_equal(c->plugins[0].events[0], name);
+		config_free(c);
+	}
+}
+
 int
 main(void)
 {
@@ -663,6 +684,7 @@ main(void)
 		cmocka_unit_test(test_lids), cmocka_unit_test(test_clash),
 		cmocka_unit_test(test_known_lids),
 		cmocka_unit_test(test_no_lid_left), cmocka_unit_test(test_configured),
+		cmocka_unit_test(test_event_words),
 	};
 
 	alarm(60);
