@@ -56,6 +56,20 @@ enum config_spread {
 	CONFIG_SPREAD_BOUNDED,	/* the port is kept for a burst */
 };
 
+/* `routing.adaptive_devices`: of kinds of switches. */
+enum config_ar_sub_groups {
+	CONFIG_AR_ZERO_BASED,
+	CONFIG_AR_COUNT,
+};
+#define CONFIG_AR_UNKNOWN 255u		/* in place of a position */
+struct config_ar_device {
+	unsigned vendor;		/* NodeInfo.VendorID */
+	struct config_range *devices;	/* NodeInfo.DeviceID */
+	unsigned ndevices;		/* 0: all */
+	enum config_ar_sub_groups sub_groups;
+	unsigned hbf_global_bit;
+};
+
 /* What a manager does with the tables that it finds when it becomes master. */
 enum config_takeover {
 	TAKEOVER_KEEP,		/* they stay, if they can be proved */
@@ -122,6 +136,8 @@ struct config_subnet {
 		enum config_spread adaptive_mode;
 		monotime adaptive_ageing;	/* idle gap that ends a burst */
 		bool adaptive_recovery;		/* dead ports are replaced by the switch */
+		struct config_ar_device *ar_devices;	/* the first that fits counts */
+		unsigned nar_devices;
 		unsigned adaptive_errors;	/* so many are forgiven */
 		monotime adaptive_error_window;	/* in this time; 0: any */
 		uint64_t *roots;	/* GUIDs */

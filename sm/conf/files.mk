@@ -11,6 +11,7 @@ conf_src := \
 	sm/conf/plugins.c \
 	sm/conf/print.c \
 	sm/conf/schema.c \
+	sm/conf/schema_adaptive.c \
 	sm/conf/schema_check.c \
 	sm/conf/schema_partition.c \
 	sm/conf/schema_plugin.c \

@@ -69,39 +69,6 @@ check_log(struct region *r, const char *s)
 }
 
 static const char *
-check_endpoint(struct region *r, const char *s)
-{
-	const char *host = !strncmp(s, "http://", 7) ? s + 7 : !strncmp(s, "https://", 8) ? s + 8 :
-		NULL;
-	size_t len = strlen(s);
-
-	if (!host || len > 250 || !*host || *host == '/' || *host == ':')
-		return NULL;
-	for (const char *c = s; *c; c++)
-		if (*c <= ' ' || *c >= 0x7f || strchr("\"\\@?#", *c))
-			return NULL;
-	while (s[len - 1] == '/')
-		len--;
-	return memchr(host, '/', (size_t)(s + len - host)) ? NULL :
-		region_printf(r, "%.*s", (int)len, s);
-}
-
-/* Behind it follow "/", the table and the key of a row. */
-static const char *
-check_prefix(struct region *r, const char *s)
-{
-	size_t len = strlen(s);
-
-	(void)r;
-	if (*s != '/' || len < 2 || len > 200 || s[len - 1] == '/')
-		return NULL;
-	for (; *s; s++)
-		if (*s <= ' ' || *s >= 0x7f)
-			return NULL;
-	return s - len;
-}
-
-static const char *
 check_user(struct region *r, const char *s)
 {
 	(void)r;
@@ -153,7 +120,7 @@ const struct option schema_root[] = {
 			"GUID, and the latest events. With :memory: nothing is kept.",
 	}, {
 		.name = "etcd.endpoints", .type = OPTION_NAMES, .filled = true, .initial = "null",
-		.check = check_endpoint, .form = "http://HOST:PORT or https://HOST:PORT",
+		.check = schema_check_endpoint, .form = "http://HOST:PORT or https://HOST:PORT",
 		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.endpoints),
 		.help = "Members of an etcd cluster that the managers of a fabric share, at most "
 			"16: each has what must survive beside its state file, and what the master "
@@ -161,7 +128,7 @@ const struct option schema_root[] = {
 			"state is on this host alone.",
 	}, {
 		.name = "etcd.prefix", .type = OPTION_TEXT, .initial = "/weft/site",
-		.check = check_prefix,
+		.check = schema_check_prefix,
 		.form = "2 to 200 bytes that begin with / and do not end with it, without blanks",
 		.stage = STAGE_RESTART, .offset = IN_CONFIG(etcd.prefix),
 		.help = "What all keys in etcd begin with. All managers of a fabric have the same, "
@@ -554,6 +521,15 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_recovery),
 		.help = "Switches that can do so replace a dead port by another of its group by "
 			"themselves, for packets of all kinds, until new tables are there.",
+	}, {
+		.name = "routing.adaptive_devices", .type = OPTION_LIST, .max = 64,
+		.initial = "[]", .fields = schema_ar_device,
+		.size = sizeof(struct config_ar_device), .entry = "a kind of device",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.ar_devices),
+		.count = IN_SUBNET(routing.nar_devices),
+		.help = "What is known of kinds of switches and is not published; the first entry "
+			"that fits a switch counts. What is not known is not used. See ADAPTIVE "
+			"ROUTING.",
 	}, {
 		.name = "routing.adaptive_errors", .type = OPTION_NUMBER, .max = 1000,
 		.initial = "10", .stage = STAGE_LIVE, .offset = IN_SUBNET(routing.adaptive_errors),

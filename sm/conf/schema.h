@@ -20,6 +20,8 @@ extern const struct option schema_plugin[];	/* of struct config_plugin */
 extern const char *const schema_engines[];
 extern const char *const schema_later_engines[];
 
+extern const struct option schema_ar_device[];	/* of struct config_ar_device */
+
 /* "any", and rates in the order of their codes, from 2 on. */
 extern const char *const schema_rates[];
 /* Checks of texts: names of subnets, groups and levels; names of partitions. */
@@ -29,6 +31,11 @@ schema_check_name(struct region *r, const char *s);
 #define SCHEMA_PARTITION_FORM "1 to 63 bytes without \"/\" and \":\""
 const char *
 schema_check_partition(struct region *r, const char *s);
+/* URLs of etcd; what its keys begin with: "/", the table and the key of a row follow. */
+const char *
+schema_check_endpoint(struct region *r, const char *s);
+const char *
+schema_check_prefix(struct region *r, const char *s);
 /* "A:B, ..." with A up to `first`, B up to `second`, and at most so many; NULL: it is not that. */
 const char *
 schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, unsigned most);

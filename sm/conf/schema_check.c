@@ -53,3 +53,35 @@ schema_pairs(struct region *r, const char *s, unsigned first, unsigned second, u
 	buf_free(&out);
 	return copy;
 }
+
+const char *
+schema_check_endpoint(struct region *r, const char *s)
+{
+	const char *host = !strncmp(s, "http://", 7) ? s + 7 : !strncmp(s, "https://", 8) ? s + 8 :
+		NULL;
+	size_t len = strlen(s);
+
+	if (!host || len > 250 || !*host || *host == '/' || *host == ':')
+		return NULL;
+	for (const char *c = s; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f || strchr("\"\\@?#", *c))
+			return NULL;
+	while (s[len - 1] == '/')
+		len--;
+	return memchr(host, '/', (size_t)(s + len - host)) ? NULL :
+		region_printf(r, "%.*s", (int)len, s);
+}
+
+const char *
+schema_check_prefix(struct region *r, const char *s)
+{
+	size_t len = strlen(s);
+
+	(void)r;
+	if (*s != '/' || len < 2 || len > 200 || s[len - 1] == '/')
+		return NULL;
+	for (; *s; s++)
+		if (*s <= ' ' || *s >= 0x7f)
+			return NULL;
+	return s - len;
+}

@@ -33,6 +33,23 @@ adaptive_is_on(const struct device *d)
 	return d->ar && d->ar->state == ADAPTIVE_ON;
 }
 
+struct live_adaptive *
+adaptive_live(const struct subnet *s, struct device *d)
+{
+	if (!d->ar)
+		d->ar = mem_zalloc(sizeof(*d->ar));
+	adaptive_layout(s->conf, d->info.vendor_id, d->info.device_id, &d->ar->layout);
+	return d->ar;
+}
+
+bool
+adaptive_may_be(const struct subnet *s, const struct device *d)
+{
+	struct ar_layout l;
+
+	return adaptive_layout(s->conf, d->info.vendor_id, d->info.device_id, &l);
+}
+
 struct plan_ar_switch *
 adaptive_section(const struct plan *p, const struct device *d)
 {
@@ -191,10 +208,10 @@ is_wanted(const struct subnet *s)
 }
 
 static bool
-may_be_able(const struct device *d)
+may_be_able(const struct subnet *s, const struct device *d)
 {
 	return d->info.node_type == NODE_SWITCH && !d->silent && d->complete &&
-	       ar_is_vendor(d->info.vendor_id);
+		adaptive_may_be(s, d);
 }
 
 /* ---- What is to be done at a switch ---- */
@@ -207,7 +224,7 @@ wanted_info(const struct live_adaptive *ar, const struct plan_ar_switch *goal, b
 	*w = ar->info;
 	w->enable = on && goal->mode != AR_STATIC;
 	w->fr_en = on && goal->recovery;
-	w->sub_grps_active = ar_sub_grps_active(&ar_layout_default, goal->subs);
+	w->sub_grps_active = ar_sub_grps_active(&ar->layout, goal->subs);
 	w->by_sl_en = ar->info.by_sl_cap && goal->sls != UINT16_MAX;
 	w->sl_mask = w->by_sl_en ? goal->sls : ar->info.sl_mask;
 	w->transport_disable = ar->info.by_transp_cap ? goal->transports :
@@ -296,11 +313,9 @@ begin_device(struct subnet *s, struct device *d)
 {
 	struct live_adaptive *ar;
 
-	if (!may_be_able(d))
+	if (!may_be_able(s, d))
 		return;
-	if (!d->ar)
-		d->ar = mem_zalloc(sizeof(*d->ar));
-	ar = d->ar;
+	ar = adaptive_live(s, d);
 	ar->failed = false;
 	ar->next = 0;
 	if (adaptive_is_on(d) && ar->held && is_idle(ar->held)) {

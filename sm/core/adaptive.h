@@ -60,6 +60,7 @@ struct adaptive_read {
 struct live_adaptive {
 	enum adaptive_state state;
 	enum adaptive_step step;
+	struct ar_layout layout;	/* what is known of its attributes */
 	struct ar_info info;		/* as it told last */
 	bool leave;			/* it may be on, and what it holds is not known: that is
 					 * read, or E cleared before its plain LFT is written */
@@ -136,6 +137,11 @@ adaptive_tell(struct subnet *s);
 /* It should be on by the configuration, and did not take it. */
 bool
 adaptive_has_failed(const struct subnet *s, const struct device *d);
+/* It is of a kind whose switches may route adaptively; then what is kept of it. */
+bool
+adaptive_may_be(const struct subnet *s, const struct device *d);
+struct live_adaptive *
+adaptive_live(const struct subnet *s, struct device *d);
 /* It forwards by its adaptive LFT, as far as is known. */
 bool
 adaptive_is_on(const struct device *d);
@@ -159,6 +165,11 @@ adaptive_policy(const struct config_subnet *c, struct adaptive_policy *p);
 void
 adaptive_policy_levels(struct adaptive_policy *p, const struct config_qos *q,
 		       const struct plan_sls *s);	/* NULL: there are none */
+
+/* What is known of the attributes of a kind of switch; false: none are known to know them. */
+bool
+adaptive_layout(const struct config_subnet *c, uint32_t vendor_id, uint16_t device_id,
+		struct ar_layout *l);
 
 /* The switches that it is for. */
 struct adaptive_chosen *

@@ -79,7 +79,8 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 
 		if (!d || !d->ar)
 			continue;
-		d->ar->excepted = !adaptive_chosen(chosen, fabric_switch_node(f, sw));
+		d->ar->excepted = !adaptive_may_be(s, d) ||
+			!adaptive_chosen(chosen, fabric_switch_node(f, sw));
 		/* It is no longer wanted: the push that follows turns it off. */
 		if ((off || d->ar->excepted || d->ar->useless) && adaptive_is_on(d) &&
 		    !d->silent && !j->dry_run) {

@@ -85,6 +85,37 @@ adaptive_chosen_free(struct adaptive_chosen *k)
 	mem_free(k);
 }
 
+/* ---- What is known of them ---- */
+
+static bool
+fits(const struct config_ar_device *k, uint32_t vendor_id, uint16_t device_id)
+{
+	bool any = !k->ndevices;
+
+	for (unsigned i = 0; i < k->ndevices; i++)
+		any |= k->devices[i].from <= device_id && k->devices[i].to >= device_id;
+	return k->vendor == vendor_id && any;
+}
+
+bool
+adaptive_layout(const struct config_subnet *c, uint32_t vendor_id, uint16_t device_id,
+		struct ar_layout *l)
+{
+	const struct ar_family *family = ar_family_of(vendor_id, device_id);
+
+	*l = family ? family->layout : (struct ar_layout)AR_LAYOUT_UNKNOWN;
+	for (unsigned i = 0; i < c->routing.nar_devices; i++) {
+		const struct config_ar_device *k = &c->routing.ar_devices[i];
+
+		if (!fits(k, vendor_id, device_id))
+			continue;
+		l->sub_groups_count = k->sub_groups == CONFIG_AR_COUNT;
+		l->hbf_global_bit = (uint8_t)k->hbf_global_bit;
+		return true;
+	}
+	return family != NULL;
+}
+
 /* ---- Which packets ---- */
 
 static uint8_t

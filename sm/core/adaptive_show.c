@@ -28,7 +28,7 @@ word_of(const struct subnet *s, const struct device *d)
 		return ar->info.enable ? WORD_ON : WORD_RECOVERY;
 	if (ar && ar->state == ADAPTIVE_STATIC)
 		return WORD_STATIC;
-	if ((ar && ar->state == ADAPTIVE_ABSENT) || !ar_is_vendor(d->info.vendor_id))
+	if (ar ? ar->state == ADAPTIVE_ABSENT : !adaptive_may_be(s, d))
 		return WORD_ABSENT;
 	/* One that failed is asked anew later. */
 	return ar && ar->failures && s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF ?
@@ -107,9 +107,11 @@ fill(const struct subnet *s, const struct device *d, struct adaptive_row *row)
 	};
 	const struct live_adaptive *ar = d->ar;
 	const struct plan_ar_switch *goal = adaptive_section(s->plan, d);
+	const struct ar_family *family = ar_family_of(d->info.vendor_id, d->info.device_id);
 	enum word word = word_of(s, d);
 
-	*row = (struct adaptive_row){ .guid = d->guid, .state = words[word] };
+	*row = (struct adaptive_row){ .guid = d->guid, .state = words[word],
+				      .kind = family ? family->name : NULL };
 	say_why(s, d, word, row);
 	row->notable = adaptive_has_failed(s, d);
 	if (ar)

@@ -511,7 +511,7 @@ start_config(struct subnet *s, struct device *d)
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 
 	if (is_switch)
-		push_adaptive_doubt(d);
+		push_adaptive_doubt(s, d);
 	push_table_start(s, d);
 	d->push_switch_info = is_switch;
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
@@ -592,7 +592,7 @@ start_device(struct subnet *s, struct device *d)
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
-		push_adaptive_doubt(d);
+		push_adaptive_doubt(s, d);
 		push_table_start(s, d);
 		d->push_switch_info = true;
 		break;

@@ -39,11 +39,9 @@ push_adaptive_group_blocks(const struct plan_ar_switch *s)
 static void
 set_group(const struct ar_ports ports[AR_GROUP_BLOCK], unsigned block, struct transact_request *r)
 {
-	struct ar_mod mod = { .block = (uint16_t)block };
-
 	r->method = MAD_SET;
 	r->attr_id = AR_ATTR_GROUPS;
-	r->attr_mod = ar_mod_encode(&mod, AR_ATTR_GROUPS, &ar_layout_default);
+	r->attr_mod = block;
 	ar_groups_encode(ports, r->data);
 }
 
@@ -86,11 +84,9 @@ void
 push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row,
 		      const struct plan_lids *lids, unsigned block, struct transact_request *r)
 {
-	struct ar_mod mod = { .block = (uint16_t)block };
-
 	r->method = MAD_SET;
 	r->attr_id = AR_ATTR_LFT;
-	r->attr_mod = ar_mod_encode(&mod, AR_ATTR_LFT, &ar_layout_default);
+	r->attr_mod = block;
 	encode_row(s, row, lids, block, r->data);
 }
 
@@ -193,16 +189,13 @@ make_room(struct live_adaptive *ar, unsigned top)
 
 /* A block of groups is known to hold this. */
 static void
-groups_are(struct device *d, uint32_t attr_mod, const uint8_t data[SMP_DATA_SIZE])
+groups_are(struct device *d, uint32_t block, const uint8_t data[SMP_DATA_SIZE])
 {
 	struct ar_ports ports[AR_GROUP_BLOCK];
-	struct ar_mod mod;
 
-	if (!ar_mod_decode(&mod, AR_ATTR_GROUPS, &ar_layout_default, attr_mod))
-		return;
 	ar_groups_decode(ports, data);
 	for (unsigned i = 0; i < AR_GROUP_BLOCK; i++) {
-		unsigned at = mod.block * AR_GROUP_BLOCK + i;
+		unsigned at = block * AR_GROUP_BLOCK + i;
 
 		if (at < (d->ar->top + 1u) * d->ar->subs && d->ar->ports)
 			d->ar->ports[at] = ports[i];
@@ -371,14 +364,15 @@ push_groups_ended(struct subnet *s)
 /* ---- Reading ---- */
 
 void
-push_adaptive_read_start(struct device *d)
+push_adaptive_read_start(struct subnet *s, struct device *d)
 {
 	uint32_t len = d->lft_read->len;
+	bool first = !d->ar;
 
-	if (!d->ar) {
-		d->ar = mem_zalloc(sizeof(*d->ar));
-		d->ar->leave = true;
-	}
+	if (!(first ? adaptive_may_be(s, d) : d->ar->leave))
+		return;
+	if (first)
+		adaptive_live(s, d)->leave = true;
 	d->ar->step = ADAPTIVE_READ;
 	d->ar->next = 0;
 	adaptive_read_unref(d->ar->read);
@@ -396,11 +390,9 @@ push_adaptive_reads(const struct device *d)
 static void
 get(struct transact_request *r, uint16_t attr, unsigned block)
 {
-	struct ar_mod mod = { .block = (uint16_t)block };
-
 	r->method = MAD_GET;
 	r->attr_id = attr;
-	r->attr_mod = attr == AR_ATTR_INFO ? 0 : ar_mod_encode(&mod, attr, &ar_layout_default);
+	r->attr_mod = block;
 }
 
 bool
@@ -474,7 +466,7 @@ info_answer(struct device *d, const struct transact_result *res)
 		ar_info_decode(&ar->info, res->data);
 	ar->next = 0;
 	if (!res->mad_status && (ar->info.enable || ar->info.fr_en)) {
-		ar->subs = (uint8_t)ar_sub_groups(&ar_layout_default, ar->info.sub_grps_active);
+		ar->subs = (uint8_t)ar_sub_groups(&ar->layout, ar->info.sub_grps_active);
 		ar->step = ADAPTIVE_TABLE;
 		return;
 	}
@@ -489,17 +481,15 @@ row_read(struct device *d, const struct transact_result *res)
 {
 	struct adaptive_read *read = d->ar->read;
 	struct ar_lft_entry entries[AR_LFT_BLOCK];
-	struct ar_mod mod;
 
 	d->lft_inflight--;
-	if (res->error || res->mad_status || !d->lft_read || !read ||
-	    !ar_mod_decode(&mod, AR_ATTR_LFT, &ar_layout_default, res->attr_mod)) {
+	if (res->error || res->mad_status || !d->lft_read || !read) {
 		d->lft_failed = true;
 		return;
 	}
 	ar_lft_decode(entries, res->data);
 	for (unsigned i = 0; i < AR_LFT_BLOCK; i++) {
-		uint32_t lid = mod.block * AR_LFT_BLOCK + i;
+		uint32_t lid = res->attr_mod * AR_LFT_BLOCK + i;
 
 		if (lid >= read->len)
 			break;
@@ -600,13 +590,11 @@ push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_r
 }
 
 void
-push_adaptive_doubt(struct device *d)
+push_adaptive_doubt(struct subnet *s, struct device *d)
 {
-	if (d->lft_trusted || !d->sw.linear_fdb_top || !ar_is_vendor(d->info.vendor_id))
+	if (d->lft_trusted || !d->sw.linear_fdb_top || !adaptive_may_be(s, d))
 		return;
-	if (!d->ar)
-		d->ar = mem_zalloc(sizeof(*d->ar));
-	d->ar->leave |= d->ar->state == ADAPTIVE_UNASKED;
+	adaptive_live(s, d)->leave |= d->ar->state == ADAPTIVE_UNASKED;
 }
 
 bool

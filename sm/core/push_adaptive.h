@@ -53,10 +53,11 @@ push_adaptive_row_differs(const struct subnet *s, const struct device *d,
 void
 push_adaptive_row_held(struct subnet *s, struct device *d);
 
-/* Before a routing: is the switch on, and what does it hold? As push_table.c has it for plain
+/* Before a routing: is the switch on, and what does it hold? Nothing is read of one that cannot be,
+ * or is known to be off. As push_table.c has it for plain
  * tables; push_adaptive_reads() says whether that is what is read. */
 void
-push_adaptive_read_start(struct device *d);
+push_adaptive_read_start(struct subnet *s, struct device *d);
 bool
 push_adaptive_reads(const struct device *d);
 bool
@@ -69,7 +70,7 @@ push_adaptive_read_settled(struct device *d);
  * or has been. */
 /* Before a table that nobody knows is written whole: it may be on, unless it was reset. */
 void
-push_adaptive_doubt(struct device *d);
+push_adaptive_doubt(struct subnet *s, struct device *d);
 bool
 push_adaptive_leave_next(struct device *d, struct transact_request *r);
 

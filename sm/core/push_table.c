@@ -283,8 +283,7 @@ push_read_start(struct subnet *s, struct device *d)
 	d->lft_failed = false;
 	plan_row_unref(d->lft_read);
 	d->lft_read = plan_row_new(d->sw.linear_fdb_top);
-	if (d->ar ? d->ar->leave : ar_is_vendor(d->info.vendor_id))
-		push_adaptive_read_start(d);
+	push_adaptive_read_start(s, d);
 	return true;
 }
 

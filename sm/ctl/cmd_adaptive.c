@@ -72,6 +72,7 @@ put_row(struct json *j, const struct plan *p, const struct adaptive_row *row)
 	jw_object(j, NULL);
 	jw_str(j, "node", node == FABRIC_NONE ? NULL : p->fabric->nodes[node].name);
 	jw_guid(j, "guid", row->guid);
+	jw_str(j, "kind", row->kind);
 	jw_str(j, "state", row->state);
 	jw_str(j, "why", row->why[0] ? row->why : NULL);
 	jw_uint(j, "groups", row->used);

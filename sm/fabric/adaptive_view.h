@@ -23,6 +23,7 @@ struct adaptive_view {
 struct adaptive_row {
 	uint64_t next;		/* where to go on */
 	uint64_t guid;
+	const char *kind;	/* of device: "Quantum-2" ..., "other"; NULL: none is known */
 	const char *state;	/* "on", "recovery", "static", "absent", "unasked" */
 	char why[120];		/* it is not on, in words; "" */
 	bool notable;		/* it is not what the configuration wants */

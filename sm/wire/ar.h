@@ -40,11 +40,6 @@ enum ar_attr {
 /* NodeInfo.VendorID of the maker whose switches may know them. */
 #define AR_VENDOR 0x0002c9u
 
-static inline bool
-ar_is_vendor(uint32_t vendor_id)
-{
-	return vendor_id == AR_VENDOR;
-}
 
 #define AR_LFT_BLOCK 16u	/* LIDs in one AdaptiveRoutingLFT attribute */
 #define AR_LFT_BLOCKS (LID_TABLE_LEN / AR_LFT_BLOCK)
@@ -64,6 +59,8 @@ ar_is_vendor(uint32_t vendor_id)
 #define AR_WHBF_BLOCK 16u	/* groups in one WeightedHBFConfig */
 
 /* ---- What is not established ---- */
+
+#define AR_UNKNOWN 0xffu	/* in place of a position: it is not used */
 
 /* Positions are counted from the least significant bit of the attribute modifier. */
 struct ar_layout {
@@ -95,7 +92,28 @@ extern const struct ar_layout ar_layout_default;
 int
 ar_layout_parse(struct ar_layout *l, const char *text, struct error *e);
 
-/* Attribute modifiers of several parts. */
+/* Nobody knows where anything is; with one sub-group SubGrpsActive is 0, which a device that counts
+ * takes as one, too. */
+#define AR_LAYOUT_UNKNOWN { \
+	.lft_plft_shift = AR_UNKNOWN, .group_plft_shift = AR_UNKNOWN, \
+	.group_table_shift = AR_UNKNOWN, .gen_plft_shift = AR_UNKNOWN, .calc_bit = AR_UNKNOWN, \
+	.copy_direction_bit = AR_UNKNOWN, .hbf_global_bit = AR_UNKNOWN, .force_bit = 7, \
+	.copy_first_first = true, .copy_zero_unused = true, \
+}
+
+/* Kinds of switches that are known to know the attributes, and what is known of each. */
+struct ar_family {
+	const char *name;
+	uint32_t vendor;		/* NodeInfo.VendorID */
+	uint16_t first, last;		/* NodeInfo.DeviceID */
+	struct ar_layout layout;
+};
+
+/* The first that fits; NULL: none does. */
+const struct ar_family *
+ar_family_of(uint32_t vendor_id, uint16_t device_id);
+
+/* Attribute modifiers of several parts. A part whose position is not known must be 0. */
 struct ar_mod {
 	uint16_t block;		/* LID block, group block, direction block; 12 bits */
 	uint8_t table;		/* group table number; 0 where there is none */

@@ -17,6 +17,27 @@
 
 const struct ar_layout ar_layout_default = AR_LAYOUT_DEFAULT;
 
+/* By the device ids that the maker publishes. Of none more is known than of the others as yet. */
+static const struct ar_family families[] = {
+	{ "SwitchX", AR_VENDOR, 0xc738, 0xc738, AR_LAYOUT_UNKNOWN },
+	{ "Switch-IB", AR_VENDOR, 0xcb20, 0xcb20, AR_LAYOUT_UNKNOWN },
+	{ "Switch-IB 2", AR_VENDOR, 0xcf08, 0xcf08, AR_LAYOUT_UNKNOWN },
+	{ "Quantum", AR_VENDOR, 0xd2f0, 0xd2f0, AR_LAYOUT_UNKNOWN },
+	{ "Quantum-2", AR_VENDOR, 0xd2f2, 0xd2f2, AR_LAYOUT_UNKNOWN },
+	{ "Quantum-3", AR_VENDOR, 0xd2f4, 0xd2f4, AR_LAYOUT_UNKNOWN },
+	{ "other", AR_VENDOR, 0, UINT16_MAX, AR_LAYOUT_UNKNOWN },
+};
+
+const struct ar_family *
+ar_family_of(uint32_t vendor_id, uint16_t device_id)
+{
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (families[i].vendor == vendor_id && families[i].first <= device_id &&
+		    families[i].last >= device_id)
+			return &families[i];
+	return NULL;
+}
+
 struct choice {
 	const char *name;	/* in the text */
 	size_t offset;		/* in struct ar_layout */
@@ -151,13 +172,13 @@ ar_layout_parse(struct ar_layout *l, const char *text, struct error *e)
 /* ---- Modifiers ---- */
 
 struct shifts {
-	unsigned table, plft;	/* positions, 0 = there is no such part */
+	unsigned table, plft;	/* positions, AR_UNKNOWN: there is no such part */
 };
 
 static bool
 shifts_of(struct shifts *s, uint16_t attr_id, const struct ar_layout *l)
 {
-	*s = (struct shifts){ 0, 0 };
+	*s = (struct shifts){ AR_UNKNOWN, AR_UNKNOWN };
 	switch (attr_id) {
 	case AR_ATTR_LFT:
 		s->plft = l->lft_plft_shift;
@@ -173,30 +194,38 @@ shifts_of(struct shifts *s, uint16_t attr_id, const struct ar_layout *l)
 	return false;
 }
 
+static uint32_t
+put_part(uint8_t part, unsigned shift)
+{
+	return shift == AR_UNKNOWN ? 0 : (uint32_t)part << shift;
+}
+
+static uint8_t
+get_part(uint32_t mod, unsigned shift)
+{
+	return shift == AR_UNKNOWN ? 0 : (uint8_t)(mod >> shift);
+}
+
 uint32_t
 ar_mod_encode(const struct ar_mod *a, uint16_t attr_id, const struct ar_layout *l)
 {
-	uint32_t mod = a->block & BLOCK_MASK;
 	struct shifts s;
 
-	if (!shifts_of(&s, attr_id, l))
-		return mod;
-	if (s.table)
-		mod |= (uint32_t)a->table << s.table;
-	return mod | (uint32_t)a->plft << s.plft;
+	shifts_of(&s, attr_id, l);
+	return (a->block & BLOCK_MASK) | put_part(a->table, s.table) | put_part(a->plft, s.plft);
 }
 
 bool
 ar_mod_decode(struct ar_mod *a, uint16_t attr_id, const struct ar_layout *l, uint32_t mod)
 {
 	struct shifts s;
+	bool known = shifts_of(&s, attr_id, l);
 
 	*a = (struct ar_mod){ .block = mod & BLOCK_MASK };
-	if (!shifts_of(&s, attr_id, l))
+	if (!known)
 		return false;
-	if (s.table)
-		a->table = (uint8_t)(mod >> s.table);
-	a->plft = (uint8_t)(mod >> s.plft);
+	a->table = get_part(mod, s.table);
+	a->plft = get_part(mod, s.plft);
 	return ar_mod_encode(a, attr_id, l) == mod;
 }
 

@@ -227,7 +227,7 @@ test_manual_examples(void **state)
 		at = end + 1;
 		examples++;
 	}
-	assert_int_equal(examples, 7);
+	assert_int_equal(examples, 8);
 	mem_free(page);
 }
 

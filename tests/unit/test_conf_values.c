@@ -25,6 +25,8 @@ static const struct table {
 } tables[] = {
 	{ "", "", 0 },
 	{ "subnets", "subnets:\n  -\n", 4 },
+	{ "routing.adaptive_devices",
+	  "subnets:\n  -\n    routing:\n      adaptive_devices:\n        -\n", 10 },
 	{ "groups", "groups:\n  -\n", 4 },
 	{ "partitions", "partitions:\n  -\n", 4 },
 	{ "members", "partitions:\n  - name: p\n    members:\n      -\n", 8 },
@@ -44,6 +46,8 @@ rows_of(const struct table *t)
 	if (!*t->name)
 		return schema_root;
 	o = schema_find(schema_root, t->name);
+	if (!o)
+		o = schema_find(schema_subnet, t->name);
 	return o ? o->fields : schema_find(schema_partition, t->name)->fields;
 }
 
@@ -108,7 +112,7 @@ is_legal(const struct option *o, const char *value)
 	static const char *const lists[] = { "routing.classes.storage", "routing.classes.other",
 		"routing.adaptive_switches", "routing.adaptive_except", "routing.adaptive_sls",
 		"members", "nodes", "except", "source", "destination", "either", "pkey",
-		"service_id", "class", "scopes", "qos.congestion.levels_off", NULL };
+		"service_id", "class", "scopes", "qos.congestion.levels_off", "devices", NULL };
 
 	if (strcmp(value, "[1, 2]") == 0)
 		return is_one_of(lists, o->name) && o->type != OPTION_PKEY;
@@ -209,6 +213,10 @@ static const struct range {
 	{ "routing.lanes", "1", "15", "0", "16" },
 	{ "routing.adaptive_sls", "0", "15", "-1", "16" },
 	{ "routing.adaptive_ageing", "1us", "4s", "0", "4001ms" },
+	{ "routing.adaptive_devices.vendor", "1", "0xffffff", "0", "0x1000000" },
+	{ "routing.adaptive_devices.devices", "0", "0xffff", "-1", "0x10000" },
+	{ "routing.adaptive_devices.devices", "[1, 7]", "0-9", "9-8", "0-65536" },
+	{ "routing.adaptive_devices.hbf_global_bit", "12", "31", "11", "32" },
 	{ "routing.adaptive_errors", "0", "1000", "-1", "1001" },
 	{ "routing.adaptive_error_window", "1ms", "1h", "999us", "3601s" },
 	{ "routing.adaptive_error_window", "0", "0s", "-1", "2h" },

@@ -356,6 +356,72 @@ packets(void **state)
 	bed_free(sm->bed);
 }
 
+/* Switches of another vendor, and of a kind that counts sub-groups, as the configuration knows. */
+static void
+devices(void **state)
+{
+	struct config_range range = { 0x10, 0x1f };
+	struct config_ar_device known[] = {
+		{ .vendor = 0x8f1, .devices = &range, .ndevices = 1,
+		  .sub_groups = CONFIG_AR_COUNT, .hbf_global_bit = CONFIG_AR_UNKNOWN },
+	};
+	struct bed_sm *sm = adaptive_bed("ft3 4", "sub_groups=count");
+	struct bed *b = sm->bed;
+
+	(void)state;
+	for (uint32_t i = 0; i < b->net->nnodes; i++) {
+		b->net->nodes[i].vendor_id = 0x8f1;
+		b->net->nodes[i].device_id = i % 2 ? 0x1f : 0x20;
+	}
+	up(sm);
+	assert_int_equal(infos(sm).enable, 0);
+	assert_true(sm->s->adaptive.none);
+	sm->conf.routing.ar_devices = known;
+	sm->conf.routing.nar_devices = 1;
+	changed(sm);
+	changed(sm);
+	assert_true(infos(sm).enable > 0);
+	for (uint32_t i = 0; i < b->net->nnodes; i++) {
+		struct ar_info a;
+
+		if (!model_ar_info(b->m, i, &a))
+			continue;
+		assert_int_equal(a.enable, i % 2);
+		assert_int_equal(a.sub_grps_active, 1);
+	}
+	assert_false(sm->s->adaptive.none);
+	/* It is no longer known: they stop. */
+	sm->conf.routing.nar_devices = 0;
+	changed(sm);
+	assert_int_equal(infos(sm).enable, 0);
+	bed_free(b);
+}
+
+/* The words of the configuration are those of the layout, in their order. */
+static void
+device_words(void **state)
+{
+	static const char *const texts[] = {
+		[CONFIG_AR_ZERO_BASED] = "sub_groups=zero-based",
+		[CONFIG_AR_COUNT] = "sub_groups=count",
+	};
+	struct config_ar_device k = { .vendor = 0x8f1, .hbf_global_bit = 27 };
+	struct config_subnet c = { .routing.ar_devices = &k, .routing.nar_devices = 1 };
+	struct ar_layout l, want;
+
+	(void)state;
+	assert_false(adaptive_layout(&c, 0x8f2, 0, &l));
+	for (unsigned i = 0; i < 2; i++) {
+		want = ar_layout_default;
+		k.sub_groups = i;
+		assert_true(adaptive_layout(&c, 0x8f1, 0, &l));
+		assert_int_equal(ar_layout_parse(&want, texts[i], NULL), 0);
+		assert_int_equal(ar_layout_parse(&want, "hbf_global_bit=27", NULL), 0);
+		assert_int_equal(l.sub_groups_count, want.sub_groups_count);
+		assert_int_equal(l.hbf_global_bit, want.hbf_global_bit);
+	}
+}
+
 /* A level says yes or no, whatever the rest. */
 static void
 levels(void **state)
@@ -459,6 +525,8 @@ main(void)
 		cmocka_unit_test(selected),
 		cmocka_unit_test(automatic),
 		cmocka_unit_test(packets),
+		cmocka_unit_test(devices),
+		cmocka_unit_test(device_words),
 		cmocka_unit_test(levels),
 		cmocka_unit_test(half_failed),
 	};

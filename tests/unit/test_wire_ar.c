@@ -398,6 +398,30 @@ test_layout_refused(void **state)
 		"they must be 8 or more apart");
 }
 
+/* Whose switches are asked, and that nothing is assumed of them. */
+static void
+test_families(void **state)
+{
+	struct ar_mod mod = { .block = 0x123 };
+	const struct ar_family *f;
+
+	(void)state;
+	assert_null(ar_family_of(0, 0xd2f0));
+	assert_null(ar_family_of(0x8f1, 0xd2f0));
+	f = ar_family_of(0x2c9, 0xd2f2);
+	assert_string_equal(f->name, "Quantum-2");
+	assert_string_equal(ar_family_of(0x2c9, 1)->name, "other");
+	assert_int_equal(f->layout.hbf_global_bit, AR_UNKNOWN);
+	/* Of a modifier only the block is known; whatever else is set is not understood. */
+	assert_int_equal(ar_mod_encode(&mod, AR_ATTR_LFT, &f->layout), 0x123);
+	assert_int_equal(ar_mod_encode(&mod, AR_ATTR_GROUPS, &f->layout), 0x123);
+	assert_true(ar_mod_decode(&mod, AR_ATTR_GROUPS, &f->layout, 0xfff));
+	assert_int_equal(mod.block, 0xfff);
+	assert_false(ar_mod_decode(&mod, AR_ATTR_GROUPS, &f->layout, 0x10fff));
+	assert_int_equal(mod.table + mod.plft, 0);
+	assert_int_equal(ar_sub_grps_active(&f->layout, 1), 0);
+}
+
 int
 main(void)
 {
@@ -417,6 +441,7 @@ main(void)
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_layout_refused),
+		cmocka_unit_test(test_families),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
