@@ -56,6 +56,11 @@ static const struct cli_option adaptive_options[] = {
 	{ 0 },
 };
 
+static const struct cli_option rails_options[] = {
+	FLAG("all", "all", "the place of every rail"),
+	{ 0 },
+};
+
 static const struct cli_option routes_options[] = {
 	FLAG("all", "all", "a switch: its forwarding table, LID by LID"),
 	FLAG("dump", "dump", "no NODE: all tables, as dump_lfts prints them"),
@@ -304,6 +309,15 @@ const struct cli_command cli_commands[] = {
 			"weft.yaml(5). Port - stands for a device that does not answer.\n",
 		.doing = "reading error counters",
 		.print = print_counters,
+	}, {
+		.name = "show rails",
+		.synopsis = "[--all]",
+		.help = "which device of the hosts sits on which leaf, and cables in wrong places",
+		.more = "Hosts and devices are known by names such as \"node17 mlx5_3\". Of all\n"
+			"subnets together; --subnet NAME looks at one alone.\n",
+		.options = rails_options,
+		.doing = "looking at cables",
+		.print = print_rails,
 	}, {
 		.name = "show services",
 		.synopsis = "",

@@ -16,6 +16,7 @@ cli_src := \
 	cli/print_lists.c \
 	cli/print_partitions.c \
 	cli/print_qos.c \
+	cli/print_rails.c \
 	cli/print_tables.c \
 	cli/rows.c \
 	cli/run.c

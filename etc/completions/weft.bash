@@ -10,6 +10,7 @@ _weft_options_of() {
 	"show switches") echo --silent --all ;;
 	"show ports" | "show links") echo --type --down --slow --all ;;
 	"show routes") echo --all --dump ;;
+	"show rails") echo --all ;;
 	"show events") echo --last --after --type --level --follow ;;
 	check) echo --dump --names --seed --samples --threads --no-quality ;;
 	route) echo --engine --config --roots --storage --other --lmc --file --names --adaptive --lfts --dump --seed --samples \
@@ -107,7 +108,7 @@ _weft() {
 	elif [ "$command" = import ]; then
 		words=opensm
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions qos adaptive congestion counters health services subscriptions routes engines events ha topology"
+		words="nodes switches ports links multicast partitions qos adaptive congestion counters health rails services subscriptions routes engines events ha topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

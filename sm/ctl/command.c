@@ -26,7 +26,7 @@ static const struct ctl_command *const tables[] = {
 	ctl_cmd_path, ctl_cmd_qos, ctl_cmd_congestion, ctl_cmd_adaptive,
 	ctl_cmd_counters, ctl_cmd_multicast,
 	ctl_cmd_clients, ctl_cmd_check, ctl_cmd_admin, ctl_cmd_partition, ctl_cmd_partitions,
-	ctl_cmd_health, ctl_cmd_ha,
+	ctl_cmd_health, ctl_cmd_ha, ctl_cmd_rails,
 };
 
 static void

@@ -85,6 +85,7 @@ extern const struct ctl_command ctl_cmd_partition[];	/* partition ... */
 extern const struct ctl_command ctl_cmd_partitions[];	/* show partitions */
 extern const struct ctl_command ctl_cmd_path[];		/* path, qos explain */
 extern const struct ctl_command ctl_cmd_qos[];		/* show qos */
+extern const struct ctl_command ctl_cmd_rails[];	/* show rails */
 extern const struct ctl_command ctl_cmd_routes[];	/* show routes */
 extern const struct ctl_command ctl_cmd_show[];		/* show nodes, switches, ports, links */
 extern const struct ctl_command ctl_cmd_status[];	/* status, wait */

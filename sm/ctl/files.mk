@@ -14,6 +14,7 @@ ctl_src := \
 	sm/ctl/cmd_partitions.c \
 	sm/ctl/cmd_path.c \
 	sm/ctl/cmd_qos.c \
+	sm/ctl/cmd_rails.c \
 	sm/ctl/cmd_routes.c \
 	sm/ctl/cmd_show.c \
 	sm/ctl/cmd_status.c \

@@ -94,6 +94,48 @@ def test_sim_port():
         need('no end port "H9:1"' in r.stderr, "%s" % r.stderr[-300:])
 
 
+def swap_cables(text, first, second):
+    """An ibnetdiscover text in which two adapters of one port hang on each other's cable."""
+    said = {}
+    for node, other in ((first, second), (second, first)):
+        # The end at the switch names the adapter, and that at the adapter its switch and LID.
+        said[node] = re.search(r'"%s"\[1\]\(\w+\) \t+# "[^"]*"' % node, text).group(0)
+        said["to " + node] = re.search(r'^Ca.*"%s".*\n(\[1\].*)$' % node, text, re.M).group(1)
+    for node, other in ((first, second), (second, first)):
+        text = text.replace(said[node], "@" + other).replace(said["to " + node], "@to " + other)
+    for key, what in said.items():
+        text = text.replace("@" + key, what)
+    return text
+
+
+def test_sim_rails():
+    """`weft show rails` names what was cabled wrong, and nothing else."""
+    with folder_with() as tmp:
+        text = subprocess.run([program("weftsim"), "generate", "rails", "3", "6", "4", "4"],
+                              capture_output=True, text=True, check=True).stdout
+        for name, swapped in (("good", text), ("bad", swap_cables(text, "H1_2_d0", "H1_2_d3"))):
+            with open(os.path.join(tmp, name), "w", encoding="utf-8") as f:
+                f.write(swapped)
+            daemon = subprocess.Popen(
+                [program("weftd"), "-c", os.path.join(tmp, "weft.yaml"), "--sim", name],
+                cwd=tmp, stderr=subprocess.DEVNULL)
+            try:
+                weft = [program("weft"), "-s", os.path.join(tmp, "weft.sock")]
+                wait_for("the fabric to be up", lambda weft=weft: subprocess.run(
+                    weft + ["wait", "--timeout", "5"], check=False, capture_output=True,
+                    timeout=60).returncode == 0, 60)
+                r = subprocess.run(weft + ["show", "rails"], capture_output=True, text=True,
+                                   check=True, timeout=60).stdout
+            finally:
+                daemon.terminate()
+                daemon.wait(30)
+            need("72 devices of 18 hosts on 12 leaves, 3 units" in r, r)
+            need(re.search(r"^ *2  mlx5_1  L1_1 +6 +6$", r, re.M), r)
+            need((name == "bad") == ("swapped: H1_2: mlx5_0 and mlx5_3 have changed places; "
+                                     "mlx5_0 belongs on L1_0 port 3\n" in r), r)
+            need((name == "good") == ("no device is where it should not be" in r), r)
+
+
 def tenants(guids, shift):
     """A thousand partitions of 64 members each, who lie side by side."""
     said = ["  - {name: default, pkey: 0x7fff, members: [{nodes: all}]}\n"]
