@@ -248,8 +248,8 @@ places_are_named(void **arg)
 	mem_free(s.expected);
 }
 
-/* What a look at the file shows: two devices of one host on each other's leaves, and five on another
- * port than their host has on the other leaves. */
+/* What a look at the file shows: two devices of one host on each other's leaves, and five on
+ * another port than their host has on its other leaves. */
 static void
 real_fabric(void **arg)
 {
