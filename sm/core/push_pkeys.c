@@ -39,7 +39,8 @@ block_of(const struct plan_pkeys *k, uint32_t port, unsigned block, uint16_t key
 		keys[i] = plan_pkeys_at(k, port, block * TABLES_KEYS + i);
 }
 
-/* The block as planned: -1 not known, 0 it differs, 1 it is held. */
+/* The block as planned: -1 not known, 0 it differs, 1 it is held. What a port does not tell is
+ * written unless it begins with just that. */
 static int
 block_held(const struct subnet *s, const struct live_port *p, uint32_t port, unsigned block,
 	   uint16_t want[TABLES_KEYS])
@@ -47,14 +48,9 @@ block_held(const struct subnet *s, const struct live_port *p, uint32_t port, uns
 	uint16_t have[TABLES_KEYS];
 
 	block_of(s->push.plan->pkeys, port, block, want);
-	switch (tables_pkeys(&s->topo.tables, p, block, have)) {
-	case TABLES_HELD:
-		return !memcmp(have, want, sizeof(have));
-	case TABLES_ABSENT:
-		return 1;	/* there is nothing to be written */
-	default:
+	if (tables_pkeys(&s->topo.tables, p, block, have) == TABLES_UNKNOWN)
 		return -1;
-	}
+	return !memcmp(have, want, sizeof(have));
 }
 
 /* The port's table is of the present step. */

@@ -126,12 +126,16 @@ enum tables_state
 tables_pkeys(const struct tables *t, const struct live_port *p, unsigned block,
 	     uint16_t keys[TABLES_KEYS])
 {
-	uint32_t n = block < tables_pkey_blocks(p) ? pkeys_number(p, block) : ABSENT;
+	bool is_there = block < tables_pkey_blocks(p);
+	uint32_t n = is_there ? pkeys_number(p, block) : ABSENT;
 	uint8_t data[SMP_DATA_SIZE];
 
 	if (keys) {
 		fill(&t->blocks, n, data);
 		pkeys_decode(keys, data);
+		/* Not told: what end ports begin with (IBA 10.9.1). */
+		if (is_there && n == ABSENT && !block && !(is_switch(p) && p->number))
+			keys[0] = PKEY_FULL | PKEY_DEFAULT;
 	}
 	return state_of(n);
 }
@@ -280,7 +284,8 @@ tables_forget_port(struct tables *t, struct live_port *p)
 {
 	struct port_tables *h = &p->tables;
 
-	t->pkeys_changed += h->pkey_blocks > 0;
+	/* Of what was not known before, neither: it may have been out of reach of a push. */
+	t->pkeys_changed++;
 	t->vlarb_changed++;
 	for (unsigned i = 0; i < h->pkey_blocks; i++)
 		drop(&t->blocks, &h->pkeys[i]);

@@ -52,7 +52,8 @@ struct arbitrated {
 enum tables_state {
 	TABLES_UNKNOWN,		/* neither read nor acknowledged since the port came up */
 	TABLES_HELD,
-	TABLES_ABSENT,		/* the port has no such table, or refuses to tell: reads 0 */
+	TABLES_ABSENT,		/* the port has no such table, or refuses to tell: reads 0, P_Keys
+				 * of an end port as at power-up */
 };
 
 void
