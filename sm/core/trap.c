@@ -188,10 +188,18 @@ trap_link_state(struct subnet *s, struct trap_source *o, struct device *d)
 {
 	char text[DEVICE_TEXT_SIZE];
 
+	/* Switches alone have such links (IBA 14.2.5.1): one of them has come with its LID. */
+	if (d->info.node_type != NODE_SWITCH) {
+		log_limited(&s->limit_trap, LOG_L_NOTICE, "trap 128 comes from the LID of %s, "
+			    "which is no switch: a light sweep follows",
+			    device_text(text, d, s->env.names));
+		look_at(s, o, NULL);
+		return;
+	}
 	log_limited(&s->limit_trap, LOG_L_INFO, "trap 128: a link of %s changed",
 		    device_text(text, d, s->env.names));
 	look_at(s, o, d);
-	if (s->stage == SUBNET_PUSH && d->info.node_type == NODE_SWITCH && o->streak <= MANY)
+	if (s->stage == SUBNET_PUSH && o->streak <= MANY)
 		push_link_changed(s, d);
 }
 

@@ -447,6 +447,28 @@ storm(void **state)
 	end(sm, t);
 }
 
+/* A switch has come with a host's LID: its trap names the host, which is not what changed. */
+static void
+lid_of_another(void **state)
+{
+	struct tap *t;
+	struct bed_sm *sm = live("ft3 4", ACTION_REPORT, &t);
+	struct bed *b = sm->bed;
+	uint32_t leaf = bed_node(b, "L2_0"), host = bed_node(b, "H1_0_0");
+	uint16_t own = model_portinfo(b->m, leaf, 0)->lid;
+	uint16_t other = model_portinfo(b->m, host, 1)->lid;
+
+	(void)state;
+	model_set_lid(b->m, leaf, 0, other);
+	model_link_flap(b->m, bed_node(b, "H2_0_0"), 1, MSEC(2));
+	bed_wait(b, SEC(1));
+	assert_int_equal(model_portinfo(b->m, leaf, 0)->lid, own);
+	assert_int_equal(model_portinfo(b->m, host, 1)->lid, other);
+	/* It was not told that its trap was heard, and repeats it. */
+	assert_true(bed_becomes_good(sm, SEC(10)));
+	end(sm, t);
+}
+
 /* Who led when they came, and stands by when what they named is to be looked at, does not look. */
 static void
 storm_before_standby(void **state)
@@ -481,6 +503,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lid_of_another),
 		cmocka_unit_test(storm_before_standby),
 		cmocka_unit_test(report),
 		cmocka_unit_test(now_and_then),
