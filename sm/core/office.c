@@ -18,14 +18,20 @@ office_key(const struct subnet *s, char key[64])
 	snprintf(key, 64, "master %s", s->conf->name);
 }
 
+static uint16_t
+our_lid(const struct subnet *s)
+{
+	uint32_t port = s->plan->fabric->sm_port;
+
+	return port == FABRIC_NONE ? 0 : s->plan->lids->base[port];
+}
+
 static void
 office_value(const struct subnet *s, char value[64])
 {
-	const struct fabric *f = s->plan->fabric;
 	char guid[GUID_TEXT_SIZE];
 
-	snprintf(value, 64, "%s %u", guid_text(guid, s->port->id.guid),
-		 f->sm_port == FABRIC_NONE ? 0 : s->plan->lids->base[f->sm_port]);
+	snprintf(value, 64, "%s %u", guid_text(guid, s->port->id.guid), our_lid(s));
 }
 
 /*
@@ -132,6 +138,35 @@ office_load(struct subnet *s)
 
 	if (store_scan(s->env.store, STORE_META, load_row, s, &e))
 		log_warning("who led the subnet last cannot be read: %s", e.text);
+}
+
+/* Another port holds our LID: who led where we were not may have had it, and been taken for us. */
+static bool
+lid_is_claimed(const struct subnet *s)
+{
+	const struct live_port *own = &s->topo.own->ports[s->topo.own_port];
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+		unsigned last = d->info.node_type == NODE_SWITCH ? 0 : d->info.num_ports;
+
+		for (unsigned n = 0; n <= last; n++) {
+			const struct live_port *p = &d->ports[n];
+			unsigned len = 1u << p->info.lmc, lid = our_lid(s);
+
+			if (p != own && p->flags & LIVE_PORT_READ && p->info.lid &&
+			    lid >= p->info.lid && lid < p->info.lid + len)
+				return true;
+		}
+	}
+	return false;
+}
+
+void
+office_look(struct subnet *s)
+{
+	if (lid_is_claimed(s))
+		s->office[0] = '\0';
 }
 
 bool

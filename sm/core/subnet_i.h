@@ -262,6 +262,9 @@ office_load(struct subnet *s);
 /* A row that another manager changed (value NULL: deleted), if it is one of ours. */
 void
 office_take(struct subnet *s, const char *key, const char *value);
+/* We begin to lead, by the published plan: perhaps somebody else did with our LID meanwhile. */
+void
+office_look(struct subnet *s);
 /* We did, by this very port and LID. */
 bool
 office_is_ours(const struct subnet *s);

@@ -170,6 +170,8 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	s->unrouted = false;
 	job->stages = NULL;
 	changed = publish(s, job);
+	if (s->first_master_sweep)
+		office_look(s);
 	reregister = changed || (s->first_master_sweep && !office_is_ours(s));
 	plan_ref(job->plan);
 	if (!job->withdraw || !mft_withdraw(s, job->plan, stages, reregister)) {
