@@ -529,6 +529,9 @@ device_answer(struct subnet *s, struct device *d, const struct transact_result *
 	case ATTR_P_KEY_TABLE:
 		pkeys_done(s, d, res->cookie, res->data);
 		break;
+	case ATTR_SL_TO_VL:
+		push_lanes_tried(s, d, res);
+		break;
 	}
 }
 
@@ -566,6 +569,8 @@ device_refusal(struct subnet *s, struct device *d, const struct transact_result 
 		d->wait_port0 = false;
 	if (res->attr_id == ATTR_P_KEY_TABLE)
 		pkeys_done(s, d, res->cookie, NULL);
+	if (res->attr_id == ATTR_SL_TO_VL)
+		push_lanes_tried(s, d, res);
 	log_limited(&s->limit_device, LOG_L_WARNING, "%s answers %s (modifier 0x%x) with status "
 		    "0x%04x, %s", device_text(text, d, s->env.names),
 		    mad_attr_name(res->attr_id), res->attr_mod, res->mad_status,
@@ -594,6 +599,9 @@ device_lost(struct subnet *s, struct device *d, const struct transact_result *re
 		break;
 	case ATTR_NODE_DESCRIPTION:
 		d->want_desc = true;
+		break;
+	case ATTR_SL_TO_VL:
+		push_lanes_tried(s, d, res);
 		break;
 	case ATTR_SM_INFO:
 		/* A program answers this, not the device, which may be well without it. */

@@ -126,6 +126,13 @@ void
 push_doubt_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
+/* push_lanes.c: a sweep is to try a map that the switch refused; its Set, and its answer. */
+bool
+push_lanes_due(const struct subnet *s, const struct device *d);
+void
+push_lanes_try(const struct device *d, struct transact_request *r);
+void
+push_lanes_tried(struct subnet *s, struct device *d, const struct transact_result *res);
 /* The same of SL to VL maps that packets pass by, for a plan that has some. */
 bool
 push_needs_lanes(struct subnet *s);

@@ -13,6 +13,10 @@
  * are: wherever all pairs want the same; while no packets pass also if most do, and the others are
  * written behind it.
  *
+ * A switch that refuses a map, or keeps another, has engines that need one refused. Sweeps try the
+ * same map again by and by at a pair that no packet passes between, of a port with itself, and when
+ * it is taken the fabric is routed again.
+ *
  * Before a daemon that has just started routes a fabric that forwards, maps are read back, lest all
  * traffic is stopped for what may be as it should (PUSH_READ_LANES).
  */
@@ -23,6 +27,8 @@
 
 #define ALL_IN 0x20000u		/* bits of the modifier: for all input ports, */
 #define ALL_OUT 0x10000u	/* for all output ports */
+#define TRY_FIRST SEC(10)	/* a switch that refused one is tried again so much later, */
+#define TRY_MAX SEC(600)	/* later each time, but never more */
 #define OPTIMISED 1		/* bit of SwitchInfo.OptimizedSLtoVLMappingProgramming */
 
 /* ---- What is wanted ---- */
@@ -275,6 +281,7 @@ push_lanes_settled(struct subnet *s, struct device *d)
 	d->lanes_held = sw == FABRIC_NONE || holds_all(s, d, sw);
 	if (sw == FABRIC_NONE || !d->lanes_held)
 		return;
+	d->lanes_failures = 0;
 	plan_sls_unref(d->lanes_plan);
 	d->lanes_plan = plan_sls_ref(s->push.plan->sls);
 	d->lanes_sw = sw;
@@ -427,6 +434,19 @@ saw_all(struct subnet *s, struct device *d, const struct transact_result *res,
 		}
 }
 
+/* It does not take a map of its own. */
+static void
+refuse(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	d->lanes_refused = true;
+	d->lanes_port = (uint8_t)res->attr_mod;
+	sl2vl_decode(d->lanes_tried.vl, res->sent);
+	if (d->lanes_failures < UINT8_MAX)
+		d->lanes_failures++;
+	d->lanes_after = loop_now(s->env.loop) +
+			 backoff_delay(TRY_FIRST, TRY_MAX, d->lanes_failures);
+}
+
 static void
 refused_set(struct subnet *s, struct device *d, const struct transact_result *res)
 {
@@ -439,7 +459,8 @@ refused_set(struct subnet *s, struct device *d, const struct transact_result *re
 		d->lanes_next = 0;
 		return;
 	}
-	d->lanes_refused = true;
+	if (!d->lanes_refused)
+		refuse(s, d, res);
 	s->push.failed_tables++;
 }
 
@@ -457,7 +478,8 @@ set_answered(struct subnet *s, struct device *d, const struct transact_result *r
 	sl2vl_decode(got.vl, res->data);
 	if (lanes_agree(s->push.plan->sls, &sent, &got))
 		return;
-	d->lanes_refused |= is_switch;
+	if (is_switch && !d->lanes_refused)
+		refuse(s, d, res);
 	push_failure(s, d, "keeps another SLtoVLMappingTable than was set");
 }
 
@@ -485,4 +507,40 @@ push_lanes_answer(struct subnet *s, struct device *d, const struct transact_resu
 	if (d->lanes_wait || plain != d->lanes_plain)
 		transact_ready(s->transact, &d->agent.target);
 	return plain != d->lanes_plain;
+}
+
+/* ---- Trying what was refused ---- */
+
+bool
+push_lanes_due(const struct subnet *s, const struct device *d)
+{
+	return d->lanes_refused && d->complete && !d->silent && s->role == ROLE_MASTER &&
+	       loop_now(s->env.loop) >= d->lanes_after;
+}
+
+void
+push_lanes_try(const struct device *d, struct transact_request *r)
+{
+	set_map(&d->lanes_tried, (uint32_t)d->lanes_port << 8 | d->lanes_port, r);
+}
+
+void
+push_lanes_tried(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	char text[DEVICE_TEXT_SIZE];
+	bool answered = !res->error && !res->mad_status;
+	struct sls_map got;
+
+	saw_all(s, d, res, answered ? res->data : NULL);
+	if (answered)
+		sl2vl_decode(got.vl, res->data);
+	if (!answered || memcmp(&got, &d->lanes_tried, sizeof(got))) {
+		refuse(s, d, res);
+		return;
+	}
+	d->lanes_refused = d->lanes_plain = false;
+	s->want_route = true;
+	subnet_event(s, EVENT_REFUSED, LOG_L_NOTICE, d->guid, 0, "%s takes the "
+		     "SLtoVLMappingTables that it refused: it is routed again",
+		     device_text(text, d, s->env.names));
 }

@@ -98,6 +98,7 @@ bool
 sweep_device_wants(const struct device *d)
 {
 	return d->want_switch_info || d->want_clear || d->want_desc || d->want_owner ||
+	       d->want_lanes ||
 	       !bits_empty(&d->read) || !bits_empty(&d->pkeys) || !bits_empty(&d->sminfo);
 }
 
@@ -116,6 +117,7 @@ static void
 device_forget_wants(struct device *d)
 {
 	d->want_switch_info = d->want_clear = d->want_desc = d->want_owner = false;
+	d->want_lanes = false;
 	d->wait_switch_info = d->wait_port0 = false;
 	memset(&d->read, 0, sizeof(d->read));
 	memset(&d->pkeys, 0, sizeof(d->pkeys));
@@ -296,7 +298,8 @@ static bool
 is_just_looked_at(const struct device *d)
 {
 	return d->want_switch_info && !d->dirty && !d->want_clear && !d->want_desc &&
-	       !d->wait_port0 && bits_empty(&d->read) && bits_empty(&d->sminfo);
+	       !d->wait_port0 && !d->want_lanes && bits_empty(&d->read) &&
+	       bits_empty(&d->sminfo);
 }
 
 /* A CA is asked through the port that the question is about, a switch anyhow. */
@@ -348,6 +351,11 @@ device_next(struct subnet *s, struct device *d, struct transact_request *r)
 	}
 	if (is_switch && (d->wait_switch_info || d->wait_port0))
 		return false;
+	if (d->want_lanes) {
+		d->want_lanes = false;
+		push_lanes_try(d, r);
+		return ask(s, d, 0, r, MAD_SET, ATTR_SL_TO_VL, r->attr_mod);
+	}
 	if ((n = bits_pop(&d->read)) >= 0) {
 		d->ports[n].asked_sweep = s->sweep.id;
 		return ask(s, d, (unsigned)n, r, MAD_GET, ATTR_PORT_INFO,
@@ -521,6 +529,10 @@ start_device(struct subnet *s, struct device *d)
 		bits_set(&d->read, s->topo.own_port);
 		sweep_device_ready(s, d);
 		return;
+	}
+	if (push_lanes_due(s, d)) {
+		d->want_lanes = true;
+		sweep_device_ready(s, d);
 	}
 	/* Who sends a trap lives. */
 	if (d->silent && told == MAP_NONE && loop_now(s->env.loop) < d->retry_after)

@@ -12,6 +12,7 @@
 #include "sm/core/tables.h"
 #include "sm/fabric/fabric.h"
 #include "sm/fabric/plan.h"
+#include "sm/fabric/sls.h"
 #include "sm/port/transact.h"
 
 /*
@@ -169,6 +170,7 @@ struct device {
 	bool want_clear;		/* PortStateChange must be cleared before ports are read */
 	bool want_desc;
 	bool want_owner;		/* who leads, as its port 0 has it */
+	bool want_lanes;		/* a map that it refused is tried again */
 	bool wait_switch_info;		/* ports are read only after this answer */
 	bool wait_port0;		/* and this one: it tells of extended speeds */
 	bool dirty;			/* read its ports even if nothing says that they changed */
@@ -210,8 +212,12 @@ struct device {
 	bool lanes_pending;		/* some of this push are not seen to yet */
 	bool lanes_wait;		/* the answer is waited for before others are set */
 	bool lanes_held;		/* it holds those of this push */
-	bool lanes_refused;		/* it does not take what it is given */
+	bool lanes_refused;		/* it does not take what it is given, */
 	bool lanes_plain;		/* nor the optimised forms */
+	uint8_t lanes_port;		/* it refused for this output port, */
+	struct sls_map lanes_tried;	/* this map, */
+	uint8_t lanes_failures;		/* so often in a row, */
+	monotime lanes_after;		/* and is not tried again before this time */
 	struct live_adaptive *ar;	/* switches: adaptive routing; NULL: never asked */
 	struct mft_shadow mft;		/* switches: multicast */
 	struct bits256 guid_ports;	/* end ports with alias GUIDs to write; see guids.c */

@@ -425,6 +425,7 @@ refused_sets(void **state)
 
 	(void)state;
 	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, MAD_STATUS_BAD_FIELD);
+	sm->conf.sweep_interval = SEC(10);
 	w.on = true;
 	bed_start(sm);
 	bed_run(sm, BOUND);
@@ -435,12 +436,44 @@ refused_sets(void **state)
 	assert_non_null(strstr(sm->s->plan->reason, sm->bed->net->nodes[node].desc));
 	assert_non_null(strstr(sm->s->plan->reason, "does not take it"));
 	check_good(sm, &w, judge_lanes(sm).lanes);
+	/* It is tried, seldom, and where no packet passes. */
+	model_count_reset(sm->bed->m);
+	bed_wait(sm->bed, SEC(1800));
+	assert_in_range(bed_count(sm->bed, MAD_SET, ATTR_SL_TO_VL), 2, 20);
+	assert_int_equal(bed_count(sm->bed, MAD_SET, ATTR_LINEAR_FDB), 0);
+	assert_string_equal(sm->s->plan->engine_running, "updn");
 	/* When it is asked to look at everything again, it tries again. */
 	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, 0);
 	reroute_fully(sm, &o);
 	assert_int_equal(o.error, 0);
 	assert_true(bed_quiet(sm, BOUND));
 	assert_string_equal(sm->s->plan->engine_running, "torus");
+	check_good(sm, &w, 2);
+	finish(sm, &w);
+}
+
+/* One that takes them after all is given them, without being told to. */
+static void
+refused_for_a_while(void **state)
+{
+	struct watch w;
+	struct bed_sm *sm = make("torus 5 5 1", torus_or_updn, NULL, &w);
+	uint32_t node = bed_next(sm->bed, IBNET_SWITCH, 7);
+
+	(void)state;
+	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, MAD_STATUS_BAD_FIELD);
+	sm->conf.sweep_interval = SEC(10);
+	w.on = true;
+	bed_start(sm);
+	bed_run(sm, BOUND);
+	bed_wait(sm->bed, SEC(5));
+	assert_true(bed_becomes_good(sm, BOUND));
+	assert_string_equal(sm->s->plan->engine_running, "updn");
+	model_refuse(sm->bed->m, node, ATTR_SL_TO_VL, 0);
+	for (unsigned i = 0; i < 60 && strcmp(sm->s->plan->engine_running, "torus"); i++)
+		bed_wait(sm->bed, SEC(1));
+	assert_string_equal(sm->s->plan->engine_running, "torus");
+	assert_true(bed_quiet(sm, BOUND));
 	check_good(sm, &w, 2);
 	finish(sm, &w);
 }
@@ -618,6 +651,7 @@ main(void)
 		cmocka_unit_test(told_before), cmocka_unit_test(levels_forgotten),
 		cmocka_unit_test(lost_sets),
 		cmocka_unit_test(refused_sets),
+		cmocka_unit_test(refused_for_a_while),
 		cmocka_unit_test(silent_switch),
 		cmocka_unit_test(reboot),
 		cmocka_unit_test(too_few_lanes),
