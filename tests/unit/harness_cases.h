@@ -86,6 +86,24 @@ static const struct {
 	{ "a switch is on, and the plan has nothing for it", "ft2 14 6 1; seed=671634 sms=2 lmc=0 "
 	  "engine=1 levels=0 tenants=0 sweep=10 adaptive=1; link-down +2000000 any/0 48876 99491; "
 	  "ar-refused +264 ar-rows/0 51715 43616; ar-refused +197 ar-leave/0 52351 62690" },
+	{ "a switch has a host's LID, and nobody is there to set it right", "ft2 14 6 1; "
+	  "seed=451739 sms=1 lmc=0 engine=1 levels=0 tenants=0 sweep=10; settle +0 any/0 0 0; "
+	  "lid-twice +442 any/0 77306 18657; switch-off +179804 any/0 51810 91164; settle +0 "
+	  "any/0 0 0; host-down +8367 any/0 39493 40227" },
+	{ "a manager's LID was another's that led where it was not", "ft3 4; seed=355527 sms=2 "
+	  "lmc=0 engine=3 levels=1 tenants=0 sweep=10; damaged +59 any/0 31715 34990; "
+	  "switch-off +65140 any/0 9132 60121; settle +0 any/0 0 0; subscribe +690174 any/0 "
+	  "5504 55351; sm-port-lost +2479 any/0 77101 85265" },
+	{ "a switch refuses tables of lanes for a while", "ft3 4; seed=967345 sms=2 lmc=0 "
+	  "engine=3 levels=0 tenants=0 sweep=10; refused +73370 any/0 74751 69995; reload-qos "
+	  "+813160 any/0 53834 92802; link-flap +5655 any/0 99829 56631" },
+	{ "a host was silent when its partition changed", "hyperx 5 4 1; seed=768108 sms=2 "
+	  "lmc=0 engine=2 levels=0 tenants=1 sweep=10; sweep +335053 any/0 79627 85367; "
+	  "withheld +853 any/0 13188 55843; host-moved +1772 any/0 18368 56007; partition +761 "
+	  "any/0 27861 67938" },
+	{ "a host refuses once to tell of its P_Keys", "mesh 5 4 1; seed=504331 sms=1 lmc=0 "
+	  "engine=0 levels=0 tenants=0 sweep=10; withheld +7 any/0 55704 21334; reroute +1097 "
+	  "any/0 65381 87569; link-down +15 any/0 1741 17130; link-flap +2184 any/0 40183 17236" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

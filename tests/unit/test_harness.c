@@ -4,7 +4,8 @@
  * that fails is told with the command that replays it, and one that shrinks it; one that ends its
  * process, or does not end, is told as well.
  *
- * usage: test_harness [-n SCHEDULES] [-f FIRST] [-p SECONDS] [-j PROCESSES]
+ * usage: test_harness [-n SCHEDULES] [-f FIRST] [-p SECONDS] [-j PROCESSES] [-w]
+ *							-w: without adaptive switches, those alone
  *        test_harness -s SEED [-t] [-x]		one; -t: tell all; -x: shrink
  *        test_harness -l 'SCHEDULE' [-t] [-x]		one, as it was printed
  *        test_harness -c NAME [-t] [-x]		one of harness_cases.h
@@ -65,6 +66,7 @@ struct board {
 };
 
 static struct board *board;
+static bool plain;		/* schedules with adaptive switches are passed over */
 
 static void
 limit_time(unsigned seconds)
@@ -247,6 +249,8 @@ run_seed(unsigned process, uint64_t seed)
 	char why[700];
 
 	harness_draw(&s, seed);
+	if (plain && s.adaptive)
+		return;
 	if (!harness_run(&s, &board->counts[process], false, why, sizeof(why)))
 		fail(process, seed, s.adaptive, why);
 }
@@ -448,7 +452,7 @@ main(int argc, char **argv)
 
 	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
-	while ((c = getopt(argc, argv, "n:f:p:j:s:l:c:tx")) != -1)
+	while ((c = getopt(argc, argv, "n:f:p:j:s:l:c:twx")) != -1)
 		switch (c) {
 		case 'n':
 			patience = 0;
@@ -477,6 +481,9 @@ main(int argc, char **argv)
 			break;
 		case 't':
 			trace = true;
+			break;
+		case 'w':
+			plain = true;
 			break;
 		case 'x':
 			smaller = true;
