@@ -12,10 +12,10 @@ V ?=
 
 # One files.mk a folder: <name>_src (sources), <name>_public (headers others may include),
 # <name>_pkgs (pkg-config packages), and for programs <prog>_libs (folders linked, lowest last).
-libs := base wire conf store text fabric port sa core ctl routing partitions qos sim offline gateway
+libs := base wire conf store text fabric port sa core ctl routing plugins partitions qos sim offline gateway
 include sm/base/files.mk sm/wire/files.mk sm/conf/files.mk sm/store/files.mk sm/text/files.mk
 include sm/fabric/files.mk sm/port/files.mk sm/sa/files.mk sm/core/files.mk sm/ctl/files.mk
-include routing/files.mk partitions/files.mk qos/files.mk offline/files.mk cli/files.mk gateway/files.mk sim/files.mk sim/preload/files.mk
+include routing/files.mk plugins/files.mk partitions/files.mk qos/files.mk offline/files.mk cli/files.mk gateway/files.mk sim/files.mk sim/preload/files.mk
 include tests/files.mk
 
 warn := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes \
@@ -76,10 +76,10 @@ install: programs
 	install -m 755 $(BUILD)/weftd $(BUILD)/weft-gateway $(DESTDIR)$(PREFIX)/sbin/
 	install -d $(DESTDIR)$(PREFIX)/lib/weft
 	install -m 755 $(BUILD)/$(preload_lib) $(DESTDIR)$(PREFIX)/lib/weft/
-	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd weft-gateway weft-offline,$(programs))) \
+	install -m 755 $(addprefix $(BUILD)/,$(filter-out weftd weft-gateway weft-offline weft-plugin-host,$(programs))) \
 		$(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(PREFIX)/libexec/weft
-	install -m 755 $(BUILD)/weft-offline $(DESTDIR)$(PREFIX)/libexec/weft/
+	install -m 755 $(BUILD)/weft-offline $(BUILD)/weft-plugin-host $(DESTDIR)$(PREFIX)/libexec/weft/
 	for n in 1 5 8; do for f in docs/*.$$n; do [ ! -e $$f ] || \
 		install -m 644 $$f $(DESTDIR)$(PREFIX)/share/man/man$$n/ || exit 1; done; done
 	install -m 644 etc/weftd.service etc/weft-gateway.service \

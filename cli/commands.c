@@ -103,6 +103,12 @@ static const struct cli_option route_options[] = {
 	  "as a daemon with this configuration would, qos too", NULL },
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
+	{ "plugin", "FILE", "plugin", CLI_STRING, "by the engine of this shared object", NULL },
+	{ "option", "NAME=VALUE", "option", CLI_LIST, "an option of the plugin; again for more",
+	  NULL },
+	{ "time-limit", "TIME", "time_limit", CLI_STRING, "that the plugin may take (30s)", NULL },
+	{ "memory-limit", "MIB", "memory_limit", CLI_NUMBER,
+	  "memory that the plugin may have (1024)", NULL },
 	{ "adaptive", "GROUPS", "adaptive", CLI_NUMBER,
 	  "also groups, if all switches could route adaptively with so many", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
@@ -421,7 +427,7 @@ const struct cli_command cli_commands[] = {
 		.verdict = check_verdict,
 	}, {
 		.name = "route",
-		.synopsis = "FILE [--engine NAME]... [--lfts OUT] [OPTIONS]",
+		.synopsis = "FILE [--engine NAME]... [--plugin FILE] [--lfts OUT] [OPTIONS]",
 		.help = "route a saved ibnetdiscover output without a daemon",
 		.more = "FILE may be - for standard input. Without an engine those of the\n"
 			"configuration are taken, else those of a daemon that has none. Status 1\n"

@@ -18,10 +18,11 @@ offline_src := \
 	offline/import_ulps.c \
 	offline/lanes.c \
 	offline/lids.c \
+	offline/plugin.c \
 	offline/route.c \
 	offline/save.c \
 	offline/trees.c
 offline_public :=
 offline_pkgs :=
 weft-offline_main := offline/main.c
-weft-offline_libs := offline qos partitions routing fabric store conf text base
+weft-offline_libs := offline plugins qos partitions routing fabric store conf text base

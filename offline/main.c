@@ -5,6 +5,7 @@
 #include <string.h>
 #include "offline/offline.h"
 #include "routing/report.h"
+#include "sm/base/clock.h"
 #include "sm/base/mem.h"
 #include "sm/base/text.h"
 #include "sm/base/version.h"
@@ -21,6 +22,8 @@ usage(void)
 			"[--lmc N] [--file TABLES] [--config FILE]\n"
 			"           [--storage SELECTION]... [--other SELECTION]... "
 			"[--names FILE] [--adaptive GROUPS]\n"
+			"           [--plugin FILE] [--option NAME=VALUE]... [--time-limit TIME] "
+			"[--memory-limit MIB]\n"
 			"           [--lfts OUT] [--dump DIR] [--threads N] [--seed N] "
 			"[--no-quality]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
@@ -37,6 +40,15 @@ add_engine(struct offline *o, const char *name)
 	if (o->nengines == OFFLINE_ENGINES || !*name)
 		return false;
 	o->engines[o->nengines++] = name;
+	return true;
+}
+
+static bool
+add_setting(struct offline *o, const char *text)
+{
+	if (o->nsettings == OFFLINE_SETTINGS || !strchr(text, '='))
+		return false;
+	o->settings[o->nsettings++] = text;
 	return true;
 }
 
@@ -79,6 +91,17 @@ take_number(const char *text, uint64_t max, unsigned *value)
 	return true;
 }
 
+static bool
+take_time(const char *text, unsigned *ms)
+{
+	int64_t ns;
+
+	if (!duration_parse(text, &ns) || ns < MSEC(1) || ns > SEC(3600))
+		return false;
+	*ms = (unsigned)(ns / MSEC(1));
+	return true;
+}
+
 static const struct option longs[] = {
 	{ "engine", required_argument, NULL, 'e' }, { "roots", required_argument, NULL, 'r' },
 	{ "lmc", required_argument, NULL, 'l' }, { "lfts", required_argument, NULL, 'o' },
@@ -88,6 +111,9 @@ static const struct option longs[] = {
 	{ "names", required_argument, NULL, 'n' }, { "dump", required_argument, NULL, 'd' },
 	{ "samples", required_argument, NULL, 'm' }, { "config", required_argument, NULL, 'c' },
 	{ "state", required_argument, NULL, 'a' }, { "adaptive", required_argument, NULL, 'A' },
+	{ "plugin", required_argument, NULL, 'p' }, { "option", required_argument, NULL, 'P' },
+	{ "time-limit", required_argument, NULL, 'T' },
+	{ "memory-limit", required_argument, NULL, 'M' },
 	{ "version", no_argument, NULL, 'V' }, { 0 },
 };
 
@@ -129,6 +155,16 @@ take_option(struct offline *o, int letter, char *value)
 	case 'A':
 		return take_number(value, AR_GROUPS_MAX, &o->adaptive) && o->adaptive ? NULL :
 			"a number of groups from 1 to 4096";
+	case 'p':
+		o->plugin = value;
+		return *value ? NULL : "the shared object of a plugin";
+	case 'P':
+		return add_setting(o, value) ? NULL : "NAME=VALUE, 64 times at most";
+	case 'T':
+		return take_time(value, &o->time_ms) ? NULL : "a time from 1ms to 1h, such as 30s";
+	case 'M':
+		return take_number(value, 1u << 20, &o->memory) && o->memory ? NULL :
+			"a number of MiB from 1 to 1048576";
 	case 'f':
 		o->tables = value;
 		return NULL;
@@ -170,6 +206,7 @@ int
 main(int argc, char **argv)
 {
 	struct offline o = { .lmc = OFFLINE_LMC_FREE, .seed = REPORT_SEED,
+			     .time_ms = OFFLINE_TIME_MS, .memory = OFFLINE_MEMORY,
 			     .quality = true };
 	int status = take_options(&o, argc, argv);
 

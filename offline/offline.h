@@ -19,7 +19,10 @@ enum offline_exit {
 };
 
 #define OFFLINE_ENGINES 16	/* of one chain */
+#define OFFLINE_SETTINGS 64	/* of a plugin */
 #define OFFLINE_SELECTIONS 64	/* of one class */
+#define OFFLINE_TIME_MS 30000u	/* as `plugins` of the configuration has it */
+#define OFFLINE_MEMORY 1024u
 #define OFFLINE_LMC_FREE 255u
 
 struct offline {
@@ -40,6 +43,11 @@ struct offline {
 	const char *names;	/* file of node names; NULL */
 	const char *state;	/* state file that gets LIDs; NULL */
 	const char *tables;	/* that engine `file` takes; NULL */
+	const char *plugin;	/* shared object of an engine; NULL */
+	const char *settings[OFFLINE_SETTINGS];	/* NAME=VALUE of its options */
+	unsigned nsettings;	/* how many */
+	unsigned time_ms;	/* that a run of it may take */
+	unsigned memory;	/* MiB that it may have */
 	unsigned threads;	/* 0: one per core */
 	uint64_t seed;		/* of what is sampled */
 	unsigned samples;	/* how many, 0: as reports have them */
@@ -55,6 +63,11 @@ offline_check(const struct offline *o);
 /* The folder of an OpenSM as a configuration, on standard output. */
 int
 offline_import(const struct offline *o);
+
+/* The engine of o->plugin with its options; ERR_INVALID or another code and a sentence. */
+struct plugin;
+int
+offline_plugin(const struct offline *o, struct plugin **p, struct error *e);
 
 /* Nodes get the names that the file o->names has for them; *names, which they borrow from, is NULL
  * without such a file. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "plugins/plugins.h"
 #include "qos/configured.h"
 #include "qos/rules.h"
 #include "routing/adaptive.h"
@@ -33,6 +34,7 @@ struct route {
 	struct fabric *fabric;	/* of the file */
 	struct name_map *names;	/* that the administrator chose; NULL */
 	struct plan *plan;	/* with LIDs; with tables if `verdict` is 0 */
+	struct plugin *plugin;	/* that is to route; NULL */
 	struct lfts *tables;	/* that engine `file` takes; NULL */
 	int verdict;		/* of the chain */
 	struct error why;	/* it was refused */
@@ -72,6 +74,8 @@ load(struct route *r, struct error *e)
 				     r->o->lmc, e);
 	if (!r->plan->lids)
 		return e->code;
+	if (r->o->plugin && (rc = offline_plugin(r->o, &r->plugin, e)))
+		return rc;
 	return tables ? lfts_read(&r->tables, tables, e) : 0;
 }
 
@@ -120,10 +124,13 @@ route(struct route *r)
 	};
 	uint8_t *node_class = classes_of(&classes, r->fabric);
 	struct compose_policy sls = { .max_vls = c->max_op_vls };
+	const struct engine *more[] = { r->plugin ? plugin_engine(r->plugin) : NULL, NULL };
+	const char *const own[] = { more[0] ? more[0]->name : NULL, NULL };
 	struct qos_levels levels;
 	struct chain_options options = {
-		.engines = o->nengines ? (const char *const *)o->engines :
+		.engines = o->nengines ? (const char *const *)o->engines : more[0] ? own :
 			   (const char *const *)c->routing.engines,
+		.more = more,
 		.fallback = c->routing.fallback == FALLBACK_WARN,
 		.compose = compose_chain, .compose_arg = &sls,
 		.engine = { .roots = o->nroots ? o->roots : c->routing.roots,
@@ -210,8 +217,8 @@ put_routing(struct json *j, const struct route *r)
 {
 	const struct plan *p = r->plan;
 
-	jw_str(j, "engine_requested", r->o->nengines ? r->o->engines[0] :
-	       r->subnet->routing.engines[0]);
+	jw_str(j, "engine_requested", r->o->nengines ? r->o->engines[0] : r->plugin ?
+	       plugin_about(r->plugin)->name : r->subnet->routing.engines[0]);
 	jw_str(j, "engine", p->engine_running);
 	jw_str(j, "reason", r->verdict ? r->why.text : p->reason);
 	put_note(j, r);
@@ -319,6 +326,7 @@ offline_route(const struct offline *o)
 		rc = save(&r, &e);
 	status = rc ? offline_refuse(&e) : answer(&r);
 	plan_unref(r.plan);
+	plugin_unref(r.plugin);
 	fabric_unref(r.fabric);
 	name_map_free(r.names);
 	lfts_free(r.tables);

@@ -153,11 +153,13 @@ prove(struct attempt *a)
 static int
 attempt_run(struct attempt *a, struct error *e)
 {
+	struct engine_input in = *a->in;
 	monotime start = clock_monotonic(), routed;
 	int rc;
 
+	in.engine = a->engine;
 	a->out.rows = mem_array(a->in->fabric->nswitches, sizeof(struct plan_row *));
-	rc = a->engine->route(a->in, &a->out, e);
+	rc = a->engine->route(&in, &a->out, e);
 	if (rc == 0)
 		rc = complete_rows(a, e);
 	if (rc == 0)
@@ -232,13 +234,29 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	p->check_us = a->check_us;
 }
 
-static int
-unknown_engine(struct error *e)
+static const struct engine *
+find_engine(const struct chain_options *o, const char *name)
 {
+	const struct engine *engine = engine_find(name);
+
+	for (const struct engine *const *i = o->more; i && *i && !engine; i++)
+		if (!strcmp((*i)->name, name))
+			engine = *i;
+	return engine;
+}
+
+static int
+unknown_engine(const struct chain_options *o, struct error *e)
+{
+	static const struct engine *const none[] = { NULL };
+	const struct engine *const *more = o->more ? o->more : none;
 	struct buf all = { 0 };
 
 	for (const struct engine *const *i = engines; *i; i++)
-		buf_printf(&all, "%s%s", i == engines ? "" : i[1] ? ", " : " and ", (*i)->name);
+		buf_printf(&all, "%s%s", i == engines ? "" : i[1] || *more ? ", " : " and ",
+			   (*i)->name);
+	for (; *more; more++)
+		buf_printf(&all, "%s%s", more[1] ? ", " : " and ", (*more)->name);
 	error_set(e, ERR_NOT_FOUND, "there is no such engine: there are %s", all.data);
 	buf_free(&all);
 	return ERR_NOT_FOUND;
@@ -322,14 +340,14 @@ engine_chain(struct plan *plan, struct plan_row *const *fixed, const struct plan
 	bool done = o->only && try_engine(&c, o->only, NULL);
 
 	for (const char *const *name = o->engines; *name && !done && !o->only; name++) {
-		const struct engine *engine = engine_find(*name);
+		const struct engine *engine = find_engine(o, *name);
 		struct error why = { 0 };
 
 		if (engine) {
 			done = engine->choose ? try_choices(&c, engine) :
 						try_engine(&c, engine, NULL);
 		} else {
-			unknown_engine(&why);
+			unknown_engine(o, &why);
 			refuse(&c, *name, &why);
 		}
 		if (!o->fallback)

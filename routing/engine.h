@@ -6,6 +6,7 @@
 #include "sm/base/error.h"
 #include "sm/fabric/plan.h"
 
+struct engine;
 struct lfts;
 
 /*
@@ -41,6 +42,7 @@ struct engine_input {
 	struct plan_row *const *fixed;	/* by switch: row of a silent one, NULL elsewhere; NULL */
 	const struct plan *previous;	/* NULL on the first run; its fabric may be another */
 	const struct engine_options *options;
+	const struct engine *engine;	/* who is asked: one route() may serve many */
 };
 
 struct engine_output {
@@ -51,8 +53,6 @@ struct engine_output {
 	struct plan_roots *roots;	/* configured roots that ranks were made from, or NULL */
 	char note[400];			/* a remark for people, or "" */
 };
-
-struct engine;
 
 /* What an engine that chooses among others made of a fabric. */
 #define ENGINE_CHOICES 4u
@@ -105,6 +105,8 @@ struct chain_options {
 	 * no engine can have that it is not asked for, and plan->doubtful is set. NULL. */
 	struct plan_row *const *maybe;
 	const char *const *engines;	/* names, NULL-terminated, at least one */
+	const struct engine *const *more;	/* NULL-terminated: engines besides those that are
+						 * built in, which come first; borrowed; NULL */
 	bool fallback;
 	/*
 	 * Makes of an engine's classes and lanes the tables from service levels to lanes that

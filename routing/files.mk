@@ -75,8 +75,8 @@ routing_src := \
 	routing/ways_grow.c \
 	routing/ways_make.c \
 	routing/walk.c
-routing_public := routing/adaptive.h routing/alternatives.h routing/check.h routing/classes.h routing/engine.h routing/keep.h routing/mtree.h \
-	routing/quality.h routing/report.h routing/span.h
+routing_public := routing/adaptive.h routing/alternatives.h routing/check.h routing/classes.h routing/engine.h routing/keep.h routing/links.h routing/mtree.h \
+	routing/quality.h routing/ranks.h routing/report.h routing/roots.h routing/span.h
 routing_pkgs :=
 
 # Long loops over bytes, which gcc turns into vector instructions from this level on.

@@ -13,7 +13,8 @@ _weft_options_of() {
 	"show rails") echo --all ;;
 	"show events") echo --last --after --type --level --follow ;;
 	check) echo --dump --names --seed --samples --threads --no-quality ;;
-	route) echo --engine --config --roots --storage --other --lmc --file --names --adaptive --lfts --dump --seed --samples \
+	route) echo --engine --config --roots --storage --other --lmc --file --names --plugin --option --time-limit --memory-limit \
+		--adaptive --lfts --dump --seed --samples \
 		--threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "plugins/impl.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include "routing/ranks.h"
+#include "sm/base/parallel.h"
+
+/*
+ * What an engine made, taken out of the memory that its process has left. Nobody can write there
+ * any more, but nothing in it is trusted either: numbers are checked, and what is not used by any
+ * LID is no entry. Whether tables are sound is for the proof to say. Rows that are as in the plan
+ * of before are those of before.
+ */
+struct result {
+	const struct engine_input *in;
+	struct layout_output made;	/* copy of its beginning */
+	struct layout_result where;
+	const uint8_t *at;
+	uint32_t *idle;			/* LIDs below the length of rows that nobody has */
+	uint32_t nidle;
+	struct engine_output *out;
+};
+
+static void
+find_idle(struct result *r)
+{
+	const struct plan_lids *l = r->in->lids;
+	uint32_t len = plan_row_len(l->top);
+
+	r->idle = mem_array(len, sizeof(*r->idle));
+	for (uint32_t lid = 0; lid < len; lid++)
+		if (lid > l->top || l->dest[lid].port == FABRIC_NONE)
+			r->idle[r->nidle++] = lid;
+}
+
+/* The row that the switch had. */
+static struct plan_row *
+former(const struct result *r, size_t sw)
+{
+	const struct plan *p = r->in->previous;
+	uint32_t node = p ? fabric_node_by_guid(p->fabric,
+						fabric_switch_node(r->in->fabric,
+								   (uint32_t)sw)->guid) :
+			FABRIC_NONE;
+
+	return node == FABRIC_NONE || p->fabric->nodes[node].sw == FABRIC_NONE ? NULL :
+		p->rows[p->fabric->nodes[node].sw];
+}
+
+static void
+take_rows(void *arg, unsigned thread, size_t first, size_t end)
+{
+	struct result *r = arg;
+	uint32_t len = plan_row_len(r->in->lids->top);
+
+	(void)thread;
+	for (size_t sw = first; sw < end; sw++) {
+		const uint8_t *from = r->at + r->where.lft + sw * len;
+		struct plan_row *row;
+		uint8_t *to;
+
+		if (engine_is_fixed(r->in, (uint32_t)sw))
+			continue;
+		row = plan_row_blank(r->in->lids->top);
+		to = plan_row_entries(row);
+		memcpy(to, from, len);
+		for (uint32_t i = 0; i < r->nidle; i++)
+			to[r->idle[i]] = LFT_NO_PORT;
+		r->out->rows[sw] = plan_row_settle(row, former(r, sw));
+	}
+}
+
+static int
+take_ranks(struct result *r, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	const uint8_t *rank = r->at + r->where.rank;
+	char name[FABRIC_NAME_SIZE];
+
+	if (r->made.has_rank != 1)
+		return 0;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		if (rank[sw] > RANKS_MAX)
+			return error_set(e, ERR_FORMAT, "gives %s rank %u: at most %u can be",
+					 fabric_node_text(name, f, f->switches[sw],
+							  FABRIC_NAME_LEN), rank[sw], RANKS_MAX);
+	r->out->ranks = mem_alloc(f->nswitches);
+	memcpy(r->out->ranks, rank, f->nswitches);
+	return 0;
+}
+
+/* ---- Lanes ---- */
+
+struct lanes {
+	uint32_t nswitches, ports, classes;
+	uint8_t *class;		/* by pair of switches */
+	uint8_t *lane;		/* by link, class and in port */
+	uint32_t *link;		/* by switch and port; FABRIC_NONE */
+};
+
+static uint8_t
+path_class(const struct plan_lanes *l, uint32_t a, uint32_t b)
+{
+	const struct lanes *s = l->state;
+
+	return s->class[(size_t)a * s->nswitches + b];
+}
+
+static uint8_t
+lane_of(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint8_t class)
+{
+	const struct lanes *s = l->state;
+	uint32_t link = out < s->ports ? s->link[(size_t)sw * s->ports + out] : FABRIC_NONE;
+
+	if (link == FABRIC_NONE || in >= s->ports || class >= s->classes)
+		return 0;
+	return s->lane[((size_t)link * s->classes + class) * s->ports + in];
+}
+
+static void
+lanes_free(struct plan_lanes *l)
+{
+	struct lanes *s = l->state;
+
+	mem_free(s->class);
+	mem_free(s->lane);
+	mem_free(s->link);
+	mem_free(s);
+	mem_free(l);
+}
+
+static void
+number_links(struct lanes *s, const struct fabric *f)
+{
+	size_t len = (size_t)f->nswitches * s->ports;
+
+	s->link = mem_alloc(len * sizeof(*s->link));
+	for (size_t i = 0; i < len; i++)
+		s->link[i] = FABRIC_NONE;
+	for (uint32_t sw = 0; sw < f->nswitches; sw++)
+		for (uint32_t l = f->edge_first[sw]; l < f->edge_first[sw + 1]; l++)
+			s->link[(size_t)sw * s->ports + f->edges[l].out] = l;
+}
+
+static int
+check_classes(const struct lanes *s, const struct fabric *f, struct error *e)
+{
+	char name[2][FABRIC_NAME_SIZE];
+
+	for (size_t a = 0; a < s->nswitches; a++)
+		for (size_t b = 0; b <= a; b++) {
+			unsigned x = s->class[a * s->nswitches + b];
+			unsigned y = s->class[b * s->nswitches + a];
+
+			if (x == y && x < s->classes)
+				continue;
+			fabric_node_text(name[0], f, f->switches[a], FABRIC_NAME_LEN);
+			fabric_node_text(name[1], f, f->switches[b], FABRIC_NAME_LEN);
+			return error_set(e, ERR_FORMAT, "puts packets from %s to %s into class %u, "
+					 "those back into class %u, of %u classes: both must be "
+					 "one", name[0], name[1], x, y, s->classes);
+		}
+	return 0;
+}
+
+static int
+check_lanes(const struct lanes *s, const struct fabric *f, unsigned lanes, struct error *e)
+{
+	size_t each = (size_t)s->classes * s->ports;
+	char name[FABRIC_NAME_SIZE];
+	uint32_t sw = 0;
+	size_t link;
+
+	for (size_t i = 0; i < f->nedges * each; i++) {
+		if (s->lane[i] < lanes)
+			continue;
+		link = i / each;
+		while (link >= f->edge_first[sw + 1])
+			sw++;
+		fabric_node_text(name, f, f->switches[sw], FABRIC_NAME_LEN);
+		return error_set(e, ERR_FORMAT, "sends packets out of port %u of %s on lane %u "
+				 "of %u", f->edges[link].out, name, s->lane[i], lanes);
+	}
+	return 0;
+}
+
+static int
+take_lanes(struct result *r, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	uint32_t classes = r->made.classes, lanes = r->made.lanes, most = input_lanes(r->in);
+	struct plan_lanes *l;
+	struct lanes *s;
+	size_t len;
+
+	if (lanes < 1 || lanes > most || classes < 1 || classes > WEFT_CLASSES)
+		return error_set(e, ERR_FORMAT, "takes %u classes and %u lanes: there can be %u "
+				 "and %u", classes, lanes, WEFT_CLASSES, most);
+	if (lanes == 1)
+		return 0;
+	s = mem_zalloc(sizeof(*s));
+	*s = (struct lanes){ .nswitches = f->nswitches, .ports = input_ports(f),
+			     .classes = classes };
+	l = mem_zalloc(sizeof(*l));
+	*l = (struct plan_lanes){ .refs = 1, .classes = (uint8_t)classes, .lanes = (uint8_t)lanes,
+				  .by_switch = true, .path_class = path_class, .lane = lane_of,
+				  .free = lanes_free, .state = s };
+	r->out->lanes = l;
+	len = (size_t)s->nswitches * s->nswitches;
+	s->class = mem_alloc(len);
+	memcpy(s->class, r->at + r->where.path_class, len);
+	len = (size_t)f->nedges * classes * s->ports;
+	s->lane = mem_alloc(len);
+	memcpy(s->lane, r->at + r->where.lane, len);
+	number_links(s, f);
+	return check_classes(s, f, e) ? e->code : check_lanes(s, f, lanes, e);
+}
+
+int
+result_take(const struct engine_input *in, const uint8_t *output, struct engine_output *out,
+	    struct error *e)
+{
+	struct result r = { .in = in, .at = output, .out = out };
+	const struct fabric *f = in->fabric;
+	int rc;
+
+	memcpy(&r.made, output, sizeof(r.made));
+	layout_result(&r.where, f->nswitches, f->nedges, plan_row_len(in->lids->top),
+		      input_ports(f));
+	rc = take_ranks(&r, e);
+	if (!rc)
+		rc = take_lanes(&r, e);
+	if (rc)
+		return rc;
+	text_take(out->note, LAYOUT_TEXT, r.made.note, sizeof(r.made.note));
+	find_idle(&r);
+	parallel_run(in->options->threads, f->nswitches, 16, take_rows, &r);
+	mem_free(r.idle);
+	return 0;
+}
