@@ -458,6 +458,8 @@ print_change(const struct cli *c, const json_t *data)
 	     N(data, "writes"), field_str(data, "engine"),
 	     field_bool(data, "waits") ? "; changed entries drop packets for the packet lifetime" :
 	     "");
+	if (N(data, "group_writes"))
+		emit(stdout, "groups   %llu blocks written\n", N(data, "group_writes"));
 	if (measured)
 		emit(stdout, "load     %llu at worst, now %llu (shift permutations)\n",
 		     N(data, "load_after"), N(data, "load_before"));

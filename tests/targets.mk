@@ -117,6 +117,7 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/repairs.py
 	@$(BUILD)/bench_adaptive "ft3 16" fattree 0 1 6
 	@set -e; for s in 1 2 3; do $(BUILD)/bench_adaptive "ft3 16" fattree 10 $$s 6; done
+	@set -e; for r in "ft3 16" "ft3 32" "ft3 48"; do $(BUILD)/bench_regroup "$$r" fattree; done
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
 	@$(BUILD)/bench_sa "ft3 16"

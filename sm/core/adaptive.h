@@ -190,6 +190,10 @@ adaptive_run(struct plan_job *j);
 /* How to come to them, when it is known how rows change. */
 void
 adaptive_mix(struct plan_job *j);
+/* Adds what a switch that is on, and stays so, will be written to j->writes (blocks of its adaptive
+ * LFT) and j->group_writes; false: it is none, and nothing is added. */
+bool
+adaptive_count_writes(struct plan_job *j, uint32_t sw);
 void
 adaptive_end(struct plan_job *j);
 

@@ -13,6 +13,7 @@
 #include "routing/check.h"
 #include "sm/base/mem.h"
 #include "sm/core/planner.h"
+#include "sm/core/push_adaptive.h"
 
 /* ---- On the loop ---- */
 
@@ -407,4 +408,87 @@ adaptive_mix(struct plan_job *j)
 		return;
 	make_less(j, old);
 	j->plan->adaptive->apart = !j->spread_known || !go_together(j, old);
+}
+
+/* ---- What it takes ---- */
+
+/* Entry `at` of the groups of a section. */
+static const struct ar_ports *
+group_entry(const struct plan_ar_switch *s, unsigned at)
+{
+	static const struct ar_ports none;
+
+	return at < (s->top + 1u) * s->subs ? &s->ports[at] : &none;
+}
+
+/* Blocks of groups that are written to come from one section to the other, in the two steps around
+ * the rows. */
+static uint32_t
+count_groups(const struct plan_adaptive *a, const struct plan_ar_switch *old,
+	     const struct plan_ar_switch *new, const struct plan_ar_switch *less)
+{
+	static const struct ar_ports none;
+	unsigned len = (old->top > new->top ? old->top : new->top) + 1u;
+	unsigned end = (len * new->subs + AR_GROUP_BLOCK - 1) / AR_GROUP_BLOCK;
+	uint32_t writes = 0;
+
+	for (unsigned block = 0; block < end; block++) {
+		bool before = false, after = false;
+
+		for (unsigned i = 0; i < AR_GROUP_BLOCK; i++) {
+			unsigned at = block * AR_GROUP_BLOCK + i;
+			const struct ar_ports *first = group_entry(old, at), *last =
+				group_entry(new, at), *between = a->apart ? &none :
+				at >= (new->top + 1u) * new->subs ? first :
+				group_entry(less ? less : new, at);
+
+			before |= memcmp(first, between, sizeof(*first)) != 0;
+			after |= memcmp(between, last, sizeof(*last)) != 0;
+		}
+		writes += before + after;
+	}
+	return writes;
+}
+
+/* Blocks of the adaptive LFT that differ. */
+static uint32_t
+count_row(const struct plan_lids *lids, const struct plan_ar_switch *s, const struct plan_row *row,
+	  const struct plan_ar_switch *to, const struct plan_row *goal)
+{
+	uint32_t end = plan_row_blocks(goal) * LFT_BLOCK_LEN / AR_LFT_BLOCK, n = 0;
+	uint8_t now[SMP_DATA_SIZE], then[SMP_DATA_SIZE];
+
+	for (uint32_t block = 0; block < end && (s != to || row != goal); block++) {
+		push_adaptive_encode_row(s, row, lids, block, now);
+		push_adaptive_encode_row(to, goal, lids, block, then);
+		n += memcmp(now, then, sizeof(now)) != 0;
+	}
+	return n;
+}
+
+bool
+adaptive_count_writes(struct plan_job *j, uint32_t sw)
+{
+	const struct plan_adaptive *a = j->plan->adaptive;
+	const struct plan_ar_switch *new = a ? a->sw[sw] : NULL, *old =
+		j->spread_before ? j->spread_before->sw[sw] : NULL;
+	const struct plan_row *row = j->shadow ? j->shadow->rows[sw] : NULL;
+
+	if (!old || !new || !row || old->subs != new->subs)
+		return false;
+	j->group_writes += count_groups(a, old, new, a->less ? a->less[sw] : NULL);
+	if (!a->apart) {
+		j->writes += count_row(j->plan->lids, old, row, new, row);
+		old = new;
+	}
+	for (unsigned i = 0; i <= (j->stages ? j->stages->len : 0); i++) {
+		const struct plan_row *to = planner_stage_row(j, i, sw);
+
+		if (!to)
+			continue;
+		j->writes += count_row(j->plan->lids, old, row, new, to);
+		old = new;
+		row = to;
+	}
+	return true;
 }

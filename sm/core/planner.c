@@ -161,6 +161,13 @@ count_changes(struct plan_job *j)
 	mem_free(gone);
 }
 
+const struct plan_row *
+planner_stage_row(const struct plan_job *j, unsigned stage, uint32_t sw)
+{
+	return j->stages && stage < j->stages->len ? j->stages->rows[stage][sw] :
+						     j->plan->rows[sw];
+}
+
 /* Blocks that a switch is to be written, stage by stage. */
 static uint32_t
 writes_of(const struct plan_job *j, uint32_t sw)
@@ -170,7 +177,7 @@ writes_of(const struct plan_job *j, uint32_t sw)
 	uint32_t writes = 0;
 
 	for (unsigned i = 0; i <= stages; i++) {
-		const struct plan_row *to = i < stages ? j->stages->rows[i][sw] : j->plan->rows[sw];
+		const struct plan_row *to = planner_stage_row(j, i, sw);
 
 		if (!to || to == held)
 			continue;
@@ -188,7 +195,8 @@ count_writes(struct plan_job *j)
 	bool *gone = find_gone(j);
 
 	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++)
-		if (j->plan->rows[sw] && !j->plan->fixed[sw] && !gone[sw])
+		if (j->plan->rows[sw] && !j->plan->fixed[sw] && !gone[sw] &&
+		    !adaptive_count_writes(j, sw))
 			j->writes += writes_of(j, sw);
 	mem_free(gone);
 }

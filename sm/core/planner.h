@@ -62,8 +62,13 @@ struct plan_job {
 	uint32_t switches;		/* whose rows differ in plan and shadow */
 	uint32_t blocks;		/* LFT blocks in which they differ */
 	uint32_t writes;		/* that are written: some change in several stages */
+	uint32_t group_writes;		/* blocks of groups of adaptive routing, likewise */
 	uint64_t entries;		/* entries in which they differ */
 };
+
+/* The row of a switch in a stage of the way from shadow to plan; behind the last, the plan's. */
+const struct plan_row *
+planner_stage_row(const struct plan_job *j, unsigned stage, uint32_t sw);
 
 /* stages.c: fill job->stages where old and new tables must not meet as they like. */
 void

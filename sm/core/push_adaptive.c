@@ -62,9 +62,10 @@ push_adaptive_set_group(const struct plan_ar_switch *s, unsigned block, struct t
 	set_group(ports, block, r);
 }
 
-static void
-encode_row(const struct plan_ar_switch *s, const struct plan_row *row,
-	   const struct plan_lids *lids, unsigned block, uint8_t data[SMP_DATA_SIZE])
+void
+push_adaptive_encode_row(const struct plan_ar_switch *s, const struct plan_row *row,
+			 const struct plan_lids *lids, unsigned block,
+			 uint8_t data[SMP_DATA_SIZE])
 {
 	struct ar_lft_entry entries[AR_LFT_BLOCK];
 
@@ -87,7 +88,7 @@ push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row
 	r->method = MAD_SET;
 	r->attr_id = AR_ATTR_LFT;
 	r->attr_mod = block;
-	encode_row(s, row, lids, block, r->data);
+	push_adaptive_encode_row(s, row, lids, block, r->data);
 }
 
 /* ---- Groups ---- */
@@ -280,10 +281,10 @@ block_differs(const struct subnet *s, const struct device *d, const struct plan_
 	if (ar->read)
 		encode_read(ar->read, d->lft, block, now);
 	else if (ar->held)
-		encode_row(ar->held, d->lft, ar->lids, block, now);
+		push_adaptive_encode_row(ar->held, d->lft, ar->lids, block, now);
 	else
 		return true;
-	encode_row(new, goal, s->push.plan->lids, block, then);
+	push_adaptive_encode_row(new, goal, s->push.plan->lids, block, then);
 	return memcmp(now, then, sizeof(now)) != 0;
 }
 

@@ -17,7 +17,12 @@ unsigned
 push_adaptive_group_blocks(const struct plan_ar_switch *s);
 void
 push_adaptive_set_group(const struct plan_ar_switch *s, unsigned block, struct transact_request *r);
-/* Set a block of the adaptive LFT, with the static ports of `row`. */
+/* A block of the adaptive LFT. */
+void
+push_adaptive_encode_row(const struct plan_ar_switch *s, const struct plan_row *row,
+			 const struct plan_lids *lids, unsigned block,
+			 uint8_t data[SMP_DATA_SIZE]);
+/* Set it, with the static ports of `row`. */
 void
 push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row,
 		      const struct plan_lids *lids, unsigned block, struct transact_request *r);

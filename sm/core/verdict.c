@@ -98,6 +98,7 @@ report(struct subnet *s, const struct plan_job *job)
 	r->entries = job->entries;
 	r->blocks = job->blocks;
 	r->writes = job->writes;
+	r->group_writes = job->group_writes;
 	r->switches = job->switches;
 	r->waits = job->stages && job->stages->drain;
 	r->measured = job->measured;

@@ -43,6 +43,7 @@ put_change(struct json *j, const struct change_report *c)
 	jw_uint(j, "entries", c->entries);
 	jw_uint(j, "blocks", c->blocks);
 	jw_uint(j, "writes", c->writes);
+	jw_uint(j, "group_writes", c->group_writes);
 	jw_uint(j, "switches", c->switches);
 	jw_bool(j, "waits", c->waits);
 	jw_uint(j, "cables", c->cables);

@@ -37,7 +37,9 @@ struct change_report {
 	uint64_t entries;	/* forwarding table entries that differ */
 	uint32_t blocks;	/* in so many blocks */
 	uint32_t writes;	/* blocks that are written: entries that drop packets before they
-				 * lead another way are written twice */
+				 * lead another way are written twice; of switches that route
+				 * adaptively these are blocks of 16 entries, others have 64 */
+	uint32_t group_writes;	/* blocks of groups of adaptive routing, likewise */
 	uint32_t switches;	/* of so many switches */
 	bool waits;		/* changed entries drop packets for the packet lifetime */
 	uint32_t cables;	/* taken from the routing, by all drains or by the loss */

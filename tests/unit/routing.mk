@@ -40,6 +40,12 @@ $(BUILD)/bench_adaptive: $(BUILD)/obj/tests/bench/bench_adaptive.o \
 	$(call say,LD,$@)
 	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
 
+# And what their groups cost.
+$(BUILD)/bench_regroup: $(BUILD)/obj/tests/bench/bench_regroup.o \
+		$(bench_route_libs:%=$(BUILD)/lib%.a)
+	$(call say,LD,$@)
+	$(q)$(CC) $(ldflags) -o $@ $^ $(call pkg_libs,$(bench_route_libs)) -lm
+
 # And what faults do to them.
 $(BUILD)/bench_layers: $(BUILD)/obj/tests/bench/bench_layers.o \
 		$(bench_route_libs:%=$(BUILD)/lib%.a)
