@@ -54,6 +54,7 @@ add(struct sa_queue *q, uint64_t key)
 
 	s->key = key;
 	list_init(&s->waiting);
+	list_init(&s->refused);
 	list_init(&s->open);
 	s->number = sa_slots_take(&q->all, s);
 	map_set(&q->by_key, key, s->number);
@@ -65,7 +66,7 @@ add(struct sa_queue *q, uint64_t key)
 static bool
 is_idle(const struct sa_source *s)
 {
-	return !s->nwaiting && !s->nopen;
+	return !s->nwaiting && !s->nrefused && !s->nopen;
 }
 
 struct sa_source *
@@ -140,17 +141,48 @@ sa_queue_put(struct sa_queue *q, struct sa_source *s, const struct port_mad *m)
 	return true;
 }
 
-struct sa_waiting *
-sa_queue_take(struct sa_queue *q, struct sa_source *s)
+/* The first of a list of the source, of which one less is in it, and of all. */
+static struct sa_waiting *
+take(struct sa_queue *q, struct sa_source *s, struct list *from, unsigned *its, unsigned *all)
 {
-	struct list *first = list_pop(&s->waiting);
+	struct list *first = list_pop(from);
 
 	if (!first)
 		return NULL;
-	s->nwaiting--;
-	q->waiting--;
+	--*its;
+	--*all;
 	rest(q, s);
 	return list_entry(first, struct sa_waiting, link);
+}
+
+struct sa_waiting *
+sa_queue_take(struct sa_queue *q, struct sa_source *s)
+{
+	return take(q, s, &s->waiting, &s->nwaiting, &q->waiting);
+}
+
+bool
+sa_queue_refuse(struct sa_queue *q, struct sa_source *s, const struct port_mad *m)
+{
+	struct sa_waiting *w;
+
+	if (s->nrefused >= SA_REFUSED_PER_SOURCE || q->refused >= SA_REFUSED_MAX)
+		return false;
+	w = mem_alloc(sizeof(*w));
+	w->m = *m;
+	w->m.data = NULL;
+	memcpy(w->m.mad, port_mad_bytes(m), sizeof(w->m.mad));
+	wake(q, s);
+	list_append(&s->refused, &w->link);
+	s->nrefused++;
+	q->refused++;
+	return true;
+}
+
+struct sa_waiting *
+sa_queue_take_refused(struct sa_queue *q, struct sa_source *s)
+{
+	return take(q, s, &s->refused, &s->nrefused, &q->refused);
 }
 
 void
@@ -190,6 +222,8 @@ sa_queue_end(struct sa_queue *q)
 
 		while (s->nwaiting)
 			mem_free(sa_queue_take(q, s));
+		while (s->nrefused)
+			mem_free(sa_queue_take_refused(q, s));
 	}
 	list_each(it, &q->idle)
 		forget(q, list_entry(it, struct sa_source, link));

@@ -10,21 +10,26 @@
 /*
  * Who asks, and what of theirs waits: a queue for each source, served in turn. A source is a port,
  * by its base LID, or, behind a router, by its GID. What one source has waiting takes no room from
- * another: each may always have SA_WAITING_FEW.
+ * another: each may always have SA_WAITING_FEW. Beside them stand the requests that are to be refused
+ * when there is time for it, so that no flood of them keeps others waiting.
  */
 #define SA_WAITING_PER_SOURCE 1024	/* requests, while there are few in all; */
 #define SA_WAITING_MAX 65536		/* from so many in all on */
 #define SA_WAITING_FEW 2
 #define SA_WAITING_SIZE 16384u		/* bytes of a request; a longer one is not kept */
+#define SA_REFUSED_PER_SOURCE 1024	/* requests that are to be refused, */
+#define SA_REFUSED_MAX 16384		/* and of all */
 
 /* One port that asked something lately. */
 struct sa_source {
 	struct list link;	/* in sa_queue.ring while it has something to do, else in .idle */
 	struct list waiting;	/* struct sa_waiting, oldest first */
+	struct list refused;	/* struct sa_waiting that are to be refused, oldest first */
 	struct list open;	/* questions under way, which are the user's */
 	uint64_t key;		/* who */
 	uint32_t number;	/* in sa_queue.all */
 	unsigned nwaiting;	/* in `waiting` */
+	unsigned nrefused;	/* in `refused` */
 	unsigned nopen;		/* in `open` */
 	monotime asked;		/* when all its requests so far were due, at the rate that it may
 				 * ask */
@@ -33,7 +38,7 @@ struct sa_source {
 
 /* A request that waits for its turn. */
 struct sa_waiting {
-	struct list link;	/* in sa_source.waiting */
+	struct list link;	/* in sa_source.waiting, or in .refused */
 	struct port_mad m;	/* its data is `data` */
 	uint8_t data[];		/* of a request longer than a MAD */
 };
@@ -45,6 +50,7 @@ struct sa_queue {
 	struct map by_key;	/* key -> number */
 	unsigned sources;	/* in both lists */
 	unsigned waiting;	/* requests of all */
+	unsigned refused;	/* that are to be refused, of all */
 	unsigned open;		/* questions of all */
 };
 
@@ -69,6 +75,11 @@ sa_queue_put(struct sa_queue *q, struct sa_source *s, const struct port_mad *m);
 /* The oldest request of a source, NULL if there is none; to be freed with mem_free(). */
 struct sa_waiting *
 sa_queue_take(struct sa_queue *q, struct sa_source *s);
+/* The same with requests that are to be refused, of which no more than the first MAD is kept. */
+bool
+sa_queue_refuse(struct sa_queue *q, struct sa_source *s, const struct port_mad *m);
+struct sa_waiting *
+sa_queue_take_refused(struct sa_queue *q, struct sa_source *s);
 /* A question is under way, or is over. */
 void
 sa_queue_open(struct sa_queue *q, struct sa_source *s, struct list *question);

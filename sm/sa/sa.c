@@ -20,16 +20,17 @@
  *
  * Work is counted in units: one for a record or a way that is looked at, REQUEST for a message that
  * is taken and answered. Who asks for too much is told to come again (BUSY), but that costs as much
- * as an answer: past BUSY_RATE a second nothing is said to that source any more.
+ * as an answer: past BUSY_RATE a second it is said in the turns of that source, fewer than answers.
  */
 #define REQUEST 32		/* units of work */
 #define CHANGE 128		/* the same, if it puts something to the store */
 #define AT_ONCE 2048		/* units within WINDOW that are worked where they arrive */
 #define WINDOW MSEC(1)
 #define QUANTUM 256		/* units of one source, twice, before the next one's turn */
+#define REFUSALS 64		/* and units for what it is refused */
 #define TURN 4096		/* units of one turn of the loop, */
 #define TURN_TIME MSEC(2)	/* and its length */
-#define BUSY_RATE 1000		/* answers a second to one source */
+#define BUSY_RATE 1000		/* answers a second to one source that are said at once */
 
 struct sa {
 	struct sa_env env;		/* what the owner lends */
@@ -201,10 +202,14 @@ say_busy(struct sa *sa, struct sa_source *s, const struct port_mad *in, const st
 	 enum sa_busy why)
 {
 	sa->count.busy[why]++;
-	if (sa_queue_within(&s->told, loop_now(sa->env.loop), BUSY_RATE))
+	if (sa_queue_within(&s->told, loop_now(sa->env.loop), BUSY_RATE)) {
 		send_status(sa, in, h, MAD_STATUS_BUSY);
-	else
+	} else if (sa_queue_refuse(&sa->queue, s, in)) {
+		if (!loop_timer_pending(sa->turn))
+			loop_timer_set(sa->turn, 0);
+	} else {
 		sa->count.dropped[SA_DROP_FLOOD]++;
+	}
 }
 
 /* ---- Questions that take longer ---- */
@@ -340,11 +345,31 @@ begin(struct sa *sa, struct sa_source *s, const struct port_mad *m, const struct
 
 /* ---- Turns ---- */
 
+/* Some of the requests that a source is to be refused. */
+static uint64_t
+refuse(struct sa *sa, struct sa_source *s)
+{
+	uint64_t done = 0;
+
+	for (; done < REFUSALS && s->nrefused; done += REQUEST) {
+		struct sa_waiting *w = sa_queue_take_refused(&sa->queue, s);
+		struct sa_header h;
+
+		if (!sa_header_decode(&h, w->m.mad, sizeof(w->m.mad)))
+			send_status(sa, &w->m, &h, MAD_STATUS_BUSY);
+		mem_free(w);
+	}
+	return done;
+}
+
 /* Some of what a source has waiting, and a slice of what it has open. */
 static uint64_t
 serve(struct sa *sa, struct sa_source *s)
 {
-	uint64_t done = s->nopen ? go_on(sa, s) : 0, end = done + QUANTUM;
+	uint64_t done = s->nopen ? go_on(sa, s) : 0, end;
+
+	done += refuse(sa, s);
+	end = done + QUANTUM;
 
 	while (done < end && s->nwaiting) {
 		struct sa_waiting *w = sa_queue_take(&sa->queue, s);
@@ -476,6 +501,8 @@ sa_resigned(struct sa *sa)
 			close_question(sa, list_entry(s->open.next, struct question, link));
 		while (s->nwaiting)
 			mem_free(sa_queue_take(&sa->queue, s));
+		while (s->nrefused)
+			mem_free(sa_queue_take_refused(&sa->queue, s));
 	}
 	sa->held = 0;
 	sa_informs_resigned(sa->kept.informs);
@@ -645,7 +672,7 @@ sa_groups(const struct sa *sa)
 unsigned
 sa_pending(const struct sa *sa)
 {
-	return sa->queue.waiting + sa->queue.open;
+	return sa->queue.waiting + sa->queue.refused + sa->queue.open;
 }
 
 const struct sa_counters *
