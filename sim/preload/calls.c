@@ -2,8 +2,8 @@
 /*
  * The C library's functions that take descriptors, as the program sees them. Those of umad files go
  * to umad.c; a copy of such a descriptor is one too. Our own descriptors do not exist for the
- * program. select() and epoll need nothing, for the descriptors are real; poll() of a umad file
- * alone, which libibumad does before each read, is answered without a system call where it can be.
+ * program. select() needs nothing, for the descriptors are real; poll() of a umad file alone, which
+ * libibumad does before each read, is answered without a system call where it can be.
  */
 #include "sim/preload/real.h"
 
@@ -220,6 +220,15 @@ __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t fds_size)
 {
 	return fds_size / sizeof(*fds) < n ? REAL(__poll_chk)(fds, n, timeout, fds_size) :
 		poll(fds, n, timeout);
+}
+
+/* Only looks for a moment, if MADs were coming; what there is the kernel says. */
+EXPORT int
+epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
+{
+	if (timeout)
+		umad_look();
+	return REAL(epoll_wait)(epfd, events, max, timeout);
 }
 
 /* Each piece is one call, as the kernel does it for devices without an own way. */

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -25,7 +26,7 @@
 	X(access) X(faccessat) X(euidaccess) X(readlink) X(readlinkat) X(realpath) \
 	X(canonicalize_file_name) X(glob) X(glob64) X(chdir) \
 	X(getxattr) X(lgetxattr) X(listxattr) X(llistxattr) \
-	X(poll) X(__poll_chk) \
+	X(poll) X(__poll_chk) X(epoll_wait) \
 	X(close) X(close_range) X(dup) X(dup2) X(dup3) X(fcntl) X(fcntl64) X(ioctl) \
 	X(read) X(readv) X(write) X(writev) X(__read_chk) X(__readlink_chk) X(__readlinkat_chk) \
 	X(__realpath_chk)

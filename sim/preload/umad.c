@@ -218,6 +218,8 @@ build(struct umad *u, int conn, int got[LINK_FDS], unsigned n, int flags)
 	u->reads = (flags & O_ACCMODE) != O_WRONLY;
 	u->writes = (flags & O_ACCMODE) != O_RDONLY;
 	u->looks = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	u->fresh = false;
+	u->misses = u->skips = 0;
 	u->conn = fds_hide(conn);
 	if (n != LINK_FDS) {
 		for (unsigned i = 0; i < n; i++)

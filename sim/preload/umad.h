@@ -36,6 +36,9 @@ umad_write(struct umad *u, const void *buf, size_t size);
 /* A MAD waits, or comes within the moment that is spent looking for it if `look`. */
 bool
 umad_ready(struct umad *u, bool look);
+/* Whoever waits for other things too: the same, of any file that MADs were just read from. */
+void
+umad_look(void);
 /* poll() found the simulator gone, and might have waited so long (-1: for ever). */
 void
 umad_hung_up(struct umad *u, int timeout);

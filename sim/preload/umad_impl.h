@@ -41,6 +41,9 @@ struct umad {
 	int fd;				/* a copy of the descriptor that the program sees */
 	bool reads, writes;		/* what it was opened for */
 	bool looks;			/* there are processors enough to look for MADs */
+	_Atomic(bool) fresh;		/* one was read since it was looked for in vain */
+	_Atomic(unsigned) misses;	/* how often in a row that was in vain */
+	_Atomic(unsigned) skips;	/* so often none is looked for */
 };
 
 static inline int

@@ -39,6 +39,7 @@
 #define FULL_WAIT 1		/* ms between looks at a full ring */
 #define LOOK_FOR 20000		/* ns spent looking for a MAD before the program sleeps */
 #define LOOKS 32		/* between two looks at the clock */
+#define MISSES_MAX 4		/* after so many in vain, 2^4 - 1 times none is looked for */
 #define LOOK_EVERY 64		/* writes to a busy simulator between looks whether it lives */
 
 #define AT_ID offsetof(struct ib_user_mad_hdr, id)
@@ -151,6 +152,7 @@ finish_slot(struct umad *u)
 	struct attach_rx *rx = &u->rings->rx;
 	uint32_t before;
 
+	atomic_store_explicit(&u->fresh, true, memory_order_relaxed);
 	u->own->tail++;
 	before = __atomic_fetch_sub(&rx->count, 1, __ATOMIC_SEQ_CST);
 	if (before == 0 || before > ATTACH_SLOTS || (before == 1 && !take_token(u)))
@@ -214,26 +216,71 @@ now(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* An answer often comes sooner than a sleep would end. On one processor it cannot. */
-bool
-umad_ready(struct umad *u, bool look)
+static bool
+comes_soon(const uint32_t *count)
 {
-	const uint32_t *count = &u->rings->rx.count;
-	int64_t end;
+	int64_t end = now() + LOOK_FOR;
 
-	if (!u->reads || atomic_load(&u->own->dead))
-		return false;
-	if (__atomic_load_n(count, __ATOMIC_ACQUIRE))
-		return true;
-	if (!look || !u->looks)
-		return false;
-	end = now() + LOOK_FOR;
 	do {
 		for (unsigned i = 0; i < LOOKS; i++)
 			if (__atomic_load_n(count, __ATOMIC_ACQUIRE))
 				return true;
 	} while (now() < end);
 	return false;
+}
+
+/* An answer often comes sooner than a sleep would end. On one processor it cannot; and where many
+ * programs share a few it seldom does: the oftener it was looked for in vain, the rarer it is. */
+static bool
+look_for_mad(struct umad *u)
+{
+	unsigned skips = atomic_load_explicit(&u->skips, memory_order_relaxed), misses;
+
+	if (!u->looks)
+		return false;
+	if (skips) {
+		atomic_store_explicit(&u->skips, skips - 1, memory_order_relaxed);
+		return false;
+	}
+	if (comes_soon(&u->rings->rx.count)) {
+		atomic_store_explicit(&u->misses, 0, memory_order_relaxed);
+		return true;
+	}
+	atomic_store_explicit(&u->fresh, false, memory_order_relaxed);
+	misses = atomic_load_explicit(&u->misses, memory_order_relaxed);
+	if (misses < MISSES_MAX)
+		misses++;
+	atomic_store_explicit(&u->misses, misses, memory_order_relaxed);
+	atomic_store_explicit(&u->skips, (1u << misses) - 1, memory_order_relaxed);
+	return false;
+}
+
+bool
+umad_ready(struct umad *u, bool look)
+{
+	if (!u->reads || atomic_load(&u->own->dead))
+		return false;
+	if (__atomic_load_n(&u->rings->rx.count, __ATOMIC_ACQUIRE))
+		return true;
+	return look && look_for_mad(u);
+}
+
+void
+umad_look(void)
+{
+	for (unsigned i = 0; i < UMAD_FILES; i++) {
+		struct umad *u = umad_file(i);
+		bool found;
+
+		if (!u)
+			return;
+		if (!atomic_load_explicit(&u->fresh, memory_order_relaxed) || !umad_hold(u))
+			continue;
+		found = umad_ready(u, true);
+		umad_drop(u);
+		if (found)
+			return;
+	}
 }
 
 /* Take a byte that stands for no MAD; only a simulator in disorder sends such. The MAD is there

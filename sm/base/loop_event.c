@@ -26,6 +26,7 @@
  * answer comes before a routing that takes seconds. Threads of ours block all signals, so that
  * these reach the loop's thread.
  */
+#define LOOK_EACH USEC(10)	/* at descriptors, while there is other work */
 #define WORKER_NICE 5		/* of workers more than of the loop: a third of its weight */
 
 struct worker {
@@ -42,6 +43,7 @@ struct event_loop {
 	struct event *tick;		/* ends a sleep when a timer is due */
 	struct event *woken;		/* watches wake_fd */
 	int wake_fd;			/* eventfd that ends a sleep */
+	monotime looked;		/* when descriptors were looked at last */
 	struct list signals;		/* of struct signal_watch */
 	struct list finished;		/* jobs whose done() is posted; under `lock` */
 	struct worker workers[LOOP_WORKERS];
@@ -130,9 +132,13 @@ static bool
 event_wait(struct loop *l, monotime until)
 {
 	struct event_loop *e = event_of(l);
-	monotime delay = until == MONOTIME_NEVER ? until : until - clock_monotonic();
+	monotime now = clock_monotonic();
+	monotime delay = until == MONOTIME_NEVER ? until : until - now;
 	bool sleep = delay > 0 && loop_wait_begin(l);
 
+	if (!sleep && now - e->looked < LOOK_EACH)
+		return true;
+	e->looked = now;
 	if (sleep && until != MONOTIME_NEVER) {
 		struct timeval tv = {
 			.tv_sec = delay / SEC(1),

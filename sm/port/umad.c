@@ -4,20 +4,24 @@
  *
  * Objects. A umad_transport is owned by whoever made it. While its device is open it has a
  * descriptor, five agents (SMPs by LID, SMPs by directed route, subnet administration, congestion
- * control, performance management), a receiving thread, and a sender of long messages
- * (umad_send.c). The thread puts what it reads into two rings (umad_ring.c), one for SMPs and one
- * for GMPs, from which the loop takes.
+ * control, performance management), and a sender of long messages (umad_send.c). What is read goes
+ * into two rings (umad_ring.c), one for SMPs and one for GMPs, from which the loop takes.
+ *
+ * Reading. The loop watches the descriptor and reads itself: to hand each burst over from a thread
+ * took more time than to answer it. But a message longer than a MAD may have hundreds of megabytes:
+ * it and what is behind it is read by a thread, which ends when the queue is empty; meanwhile
+ * nobody watches. With packaged ibsim the descriptor is no real one, which cannot be watched:
+ * there the thread reads for as long as the device is open, and posts to the loop, unless a post
+ * is on its way, after all that was there, or the first BURST of it.
  *
  * Events. The timer opens the device, with back-off for as long as that fails, and deals with its
- * loss, so that no callback is made inside a call. The thread reads all that is there, then posts
- * to the loop, unless a post is on its way, and waits: so a burst costs one wake-up, and a long
- * one, of which the loop begins with the first BURST, not many more. In one turn the loop takes at
- * most DRAIN_LIMIT SMPs, then as many GMPs: each answer to an SMP makes room for the next request,
- * and would a thousand questions of clients stand before it, a sweep would take as much longer. The
- * descriptor itself is never given to the loop: with packaged ibsim it is no real one.
+ * loss, so that no callback is made inside a call. In one turn the loop takes at most DRAIN_LIMIT
+ * SMPs, then as many GMPs: each answer to an SMP makes room for the next request, and would a
+ * thousand questions of clients stand before it, a sweep would take as much longer.
  *
- * Life. A post may be on its way when the owner closes the port; the port then stays in `closed`
- * until the post arrives. The thread looks at `stop` at least each POLL_MS.
+ * Life. A post may be on its way when the owner closes the port, or the port is closed by what the
+ * loop just took from it; it then stays in `closed` until that is over. The thread looks at `stop`
+ * at least each POLL_MS.
  *
  * Kernel facts. Each request needs a time-out, else the answer is dropped; the kernel owns the
  * high half of TIDs; a time-out brings the MAD back with a status and 24 bytes; a message that is
@@ -36,6 +40,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <infiniband/umad.h>
@@ -50,7 +55,7 @@
 #define SMP_RING 512u		/* more than transact.c has under way */
 #define GMP_RING 1024u		/* questions of clients; the kernel keeps the rest */
 #define DRAIN_LIMIT 64			/* MADs of each kind handed over in one turn */
-#define BURST 16u		/* MADs that are read before the loop is told */
+#define BURST 16u		/* MADs that the thread reads before the loop is told */
 #define POLL_MS 100		/* the thread looks whether it should end */
 #define RETRY_MIN MSEC(200)	/* back-off between attempts to open */
 #define RETRY_MAX SEC(3)
@@ -90,7 +95,12 @@ struct umad_transport {
 	unsigned failures;		/* sends refused in a row */
 	int lost;			/* errno that a send found the device gone by, or 0 */
 	bool closed;			/* the owner let go; free when the post arrives */
-	pthread_t thread;		/* receives; exists while fd is open */
+	struct loop_fd *watch;		/* of fd; NULL: it cannot be watched */
+	_Alignas(struct ib_user_mad)
+	char room[sizeof(struct ib_user_mad) + MAD_SIZE];	/* for a MAD that the loop reads */
+	pthread_t thread;		/* receives, if `runs` */
+	bool runs;			/* there is a thread; the loop's */
+	atomic_bool ended;		/* the thread has read all, and has come to its end */
 	atomic_bool stop;		/* the thread should end */
 	unsigned untold;		/* in the rings, not told to the loop; the thread's */
 	atomic_bool posted;		/* a post is on its way, or the loop is draining */
@@ -99,7 +109,7 @@ struct umad_transport {
 	struct log_limit too_long;	/* for messages that were dropped */
 };
 
-/* Closed ports that a post still refers to. Loop thread only. */
+/* Closed ports that something still refers to. Loop thread only. */
 static struct list closed = { &closed, &closed };
 
 /* ---- the receiving thread ---- */
@@ -188,8 +198,6 @@ push_mad(struct umad_transport *u, void *umad, size_t size)
 	m->status = umad_status(umad) ? ERR_TIMEOUT : 0;
 	m->len = m->status ? 0 : (uint32_t)size;
 	umad_ring_put(ring, is_long ? umad : NULL);
-	if (++u->untold >= BURST)
-		tell_loop(u);
 	return true;
 }
 
@@ -246,6 +254,8 @@ receive_burst(struct umad_transport *u, void *umad)
 			err = -rc;
 		if (err)
 			return err;
+		if (++u->untold >= BURST)
+			tell_loop(u);
 	}
 	tell_loop(u);
 	return 0;
@@ -258,16 +268,16 @@ receive_main(void *arg)
 	void *umad = mem_zalloc(umad_size() + MAD_SIZE);
 	int broken = 0;
 
-	while (!broken && !atomic_load(&u->stop)) {
+	do {
 		/* The result says little: ibsim's preload reports spurious errors. */
-		umad_poll(u->fd, POLL_MS);
+		if (!u->watch)
+			umad_poll(u->fd, POLL_MS);
 		broken = receive_burst(u, umad);
-	}
+	} while (!broken && !u->watch && !atomic_load(&u->stop));
 	mem_free(umad);
-	if (broken) {
-		atomic_store(&u->broken, broken);
-		wake_loop(u);
-	}
+	atomic_store(&u->broken, broken);
+	atomic_store(&u->ended, true);
+	wake_loop(u);
 	return NULL;
 }
 
@@ -278,15 +288,98 @@ start_thread(struct umad_transport *u)
 	sigset_t all, old;
 	int rc;
 
+	atomic_store(&u->ended, false);
 	atomic_store(&u->stop, false);
-	atomic_store(&u->broken, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&u->thread, NULL, receive_main, u);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!rc)
 		pthread_setname_np(u->thread, "weft-umad");
+	u->runs = !rc;
 	return rc;
+}
+
+static void
+end_thread(struct umad_transport *u)
+{
+	if (u->runs)
+		pthread_join(u->thread, NULL);
+	u->runs = false;
+	atomic_store(&u->ended, false);
+}
+
+/* ---- the loop reads ---- */
+
+/* The first message is a long one: nothing is watched until it is read, and what follows it. */
+static int
+leave_to_thread(struct umad_transport *u)
+{
+	loop_fd_set(u->watch, 0);
+	return start_thread(u);
+}
+
+static bool
+any_has_room(const struct umad_transport *u)
+{
+	return umad_ring_room(u->rings[LANE_SMP], MAD_SIZE) &&
+		umad_ring_room(u->rings[LANE_GMP], MAD_SIZE);
+}
+
+/* What is there, as long as there is room for whatever comes. 0, or the errno that means that the
+ * device is gone. */
+static int
+read_some(struct umad_transport *u)
+{
+	while (any_has_room(u)) {
+		int size = MAD_SIZE;
+		int rc = umad_recv(u->fd, u->room, &size, 0);
+
+		if (rc >= 0)
+			push_mad(u, u->room, size < MAD_SIZE ? (size_t)size : MAD_SIZE);
+		else if (rc == -ENOSPC)
+			return leave_to_thread(u);
+		else if (rc == -EAGAIN)
+			return 0;
+		else if (rc != -EINTR)
+			return -rc;
+	}
+	return 0;
+}
+
+static void
+on_readable(void *arg, int fd, unsigned events)
+{
+	struct umad_transport *u = arg;
+	int broken = u->lost ? 0 : read_some(u);
+
+	(void)fd;
+	(void)events;
+	if (broken)
+		atomic_store(&u->broken, broken);
+	if (!atomic_exchange(&u->posted, true))
+		drain(u);
+}
+
+/* A descriptor that is no real one cannot be watched. */
+static bool
+watch(struct umad_transport *u)
+{
+	struct stat st;
+
+	if (fstat(u->fd, &st) < 0)
+		return false;
+	u->watch = loop_fd_new(u->loop, u->fd, on_readable, u);
+	if (u->watch)
+		loop_fd_set(u->watch, LOOP_READ);
+	return u->watch != NULL;
+}
+
+static int
+start_reading(struct umad_transport *u)
+{
+	atomic_store(&u->broken, 0);
+	return watch(u) ? 0 : start_thread(u);
 }
 
 /* ---- opening and closing ---- */
@@ -382,7 +475,9 @@ shut(struct umad_transport *u)
 	if (u->fd < 0)
 		return;
 	atomic_store(&u->stop, true);
-	pthread_join(u->thread, NULL);
+	end_thread(u);
+	loop_fd_free(u->watch);
+	u->watch = NULL;
 	umad_sender_free(u->sender);
 	u->sender = NULL;
 	issm_close(u);
@@ -422,7 +517,7 @@ open_device(struct umad_transport *u, const struct umad_candidate *c, char *why,
 		return ERR_IO;
 	}
 	failed = register_agents(u);
-	if (!failed && !start_thread(u)) {
+	if (!failed && !start_reading(u)) {
 		u->sender = umad_sender_new(u->fd, on_unsent, u);
 		return 0;
 	}
@@ -517,6 +612,8 @@ on_timer(void *arg)
 static void
 note_loss(struct umad_transport *u, int err)
 {
+	if (u->watch)
+		loop_fd_set(u->watch, 0);
 	u->port.up = false;
 	u->lost = err ? err : EIO;
 	loop_timer_set(u->timer, 0);
@@ -607,12 +704,17 @@ drain(void *arg)
 	}
 	if (!u->closed)
 		take_failed(u);
+	if (!u->closed && u->watch && atomic_load(&u->ended)) {
+		end_thread(u);
+		loop_fd_set(u->watch, u->lost ? 0 : LOOP_READ);
+	}
 	if (u->closed) {
 		free_port(u);
 		return;
 	}
 	atomic_store(&u->posted, false);
 	if (!umad_ring_empty(u->rings[LANE_SMP]) || !umad_ring_empty(u->rings[LANE_GMP]) ||
+	    (u->watch && atomic_load(&u->ended)) ||
 	    (u->sender && umad_sender_any_failed(u->sender)))
 		wake_loop(u);
 	broken = atomic_load(&u->broken);

@@ -10,7 +10,7 @@
 /*
  * Who asks, and what of theirs waits: a queue for each source, served in turn. A source is a port,
  * by its base LID, or, behind a router, by its GID. What one source has waiting takes no room from
- * another: each may always have SA_WAITING_FEW. Beside them stand the requests that are to be refused
+ * another: each may always have SA_WAITING_FEW. Beside them stand requests that are to be refused
  * when there is time for it, so that no flood of them keeps others waiting.
  */
 #define SA_WAITING_PER_SOURCE 1024	/* requests, while there are few in all; */

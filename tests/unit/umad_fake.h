@@ -15,13 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <infiniband/umad.h>
 #include "sm/base/mem.h"
 #include "sm/wire/mad.h"
 
 /*
  * The functions of libibumad in place of the library's. They keep one device whose queue the tests
- * fill; the receiving thread of the transport empties it.
+ * fill. The transport empties it: its loop, where fake.real is an eventfd, which can be read while
+ * the queue has something; else its thread, for FD is no descriptor.
  */
 #define FD 77
 #define QUEUE_LEN 8192
@@ -55,11 +57,31 @@ static struct {
 	bool all_read;			/* the queue was found empty since it was filled */
 	pthread_cond_t came_back;	/* it was now */
 	char issm[64];			/* file that stands for the issm device */
+	int real;			/* eventfd that is the device, or -1 */
 } fake = {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER,
 	.sent_more = PTHREAD_COND_INITIALIZER,
-	.came_back = PTHREAD_COND_INITIALIZER,
+	.came_back = PTHREAD_COND_INITIALIZER, .real = -1,
 };
+
+static int
+fake_fd(void)
+{
+	return fake.real < 0 ? FD : fake.real;
+}
+
+/* With the lock held: something is there to be read, or no longer. */
+static void
+fake_ready(bool yes)
+{
+	uint64_t n = 1;
+	ssize_t rc;
+
+	if (fake.real < 0)
+		return;
+	rc = yes ? write(fake.real, &n, sizeof(n)) : read(fake.real, &n, sizeof(n));
+	assert_true(rc == sizeof(n) || (!yes && errno == EAGAIN));
+}
 
 static umad_port_t fake_port = {
 	.ca_name = "mlx5_0", .portnum = 1, .state = 4, .phys_state = 5, .link_layer = "InfiniBand",
@@ -114,13 +136,13 @@ umad_open_port(const char *name, int number)
 	assert_string_equal(name, "mlx5_0");
 	assert_int_equal(number, 1);
 	fake.opens++;
-	return FD;
+	return fake_fd();
 }
 
 int
 umad_close_port(int fd)
 {
-	assert_int_equal(fd, FD);
+	assert_int_equal(fd, fake_fd());
 	fake.closes++;
 	return 0;
 }
@@ -129,7 +151,7 @@ int
 umad_register(int fd, int mgmt_class, int version, uint8_t rmpp,
 	      long mask[16 / sizeof(long)])
 {
-	assert_int_equal(fd, FD);
+	assert_int_equal(fd, fake_fd());
 	assert_int_equal(version, mgmt_class == 0x03 || mgmt_class == 0x21 ? 2 : 1);
 	if (mgmt_class == 0x81 && fake.refusals > 0) {
 		fake.refusals--;
@@ -215,7 +237,7 @@ umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries
 {
 	int err;
 
-	assert_int_equal(fd, FD);
+	assert_int_equal(fd, fake_fd());
 	pthread_mutex_lock(&fake.lock);
 	err = fake.send_errno;
 	if (!err)
@@ -231,7 +253,7 @@ umad_poll(int fd, int timeout_ms)
 	struct timespec until;
 	int rc = 0;
 
-	assert_int_equal(fd, FD);
+	assert_int_equal(fd, fake_fd());
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += timeout_ms * 1000000L;
 	until.tv_sec += until.tv_nsec / 1000000000;
@@ -249,7 +271,7 @@ umad_recv(int fd, void *umad, int *length, int timeout_ms)
 	struct entry *e;
 	int rc = -EAGAIN;
 
-	assert_int_equal(fd, FD);
+	assert_int_equal(fd, fake_fd());
 	assert_int_equal(timeout_ms, 0);
 	pthread_mutex_lock(&fake.lock);
 	e = &fake.queue[fake.tail % QUEUE_LEN];
@@ -267,6 +289,7 @@ umad_recv(int fd, void *umad, int *length, int timeout_ms)
 	} else if (fake.broken) {
 		rc = -fake.broken;
 	} else {
+		fake_ready(false);
 		fake.all_read = true;
 		pthread_cond_signal(&fake.came_back);
 	}
@@ -282,6 +305,7 @@ enqueue(const struct entry *e)
 	assert_true(fake.head - fake.tail < QUEUE_LEN);
 	fake.queue[fake.head++ % QUEUE_LEN] = *e;
 	fake.all_read = false;
+	fake_ready(true);
 	pthread_cond_signal(&fake.more);
 	pthread_mutex_unlock(&fake.lock);
 }
@@ -291,6 +315,7 @@ set_broken(int err)
 {
 	pthread_mutex_lock(&fake.lock);
 	fake.broken = err;
+	fake_ready(true);
 	pthread_cond_signal(&fake.more);
 	pthread_mutex_unlock(&fake.lock);
 }
