@@ -113,7 +113,7 @@ note_order(struct ranked *r)
 		r->order[at[UINT8_MAX - rank[sw]]++] = sw;
 }
 
-/* Ports of a switch that lead up; false: there are none. */
+/* Ports of a switch that lead up, and LFT_NO_PORT; false: there are none that do. */
 static bool
 up_ports(const struct ranked *r, uint32_t sw, bool up[256])
 {
@@ -122,6 +122,7 @@ up_ports(const struct ranked *r, uint32_t sw, bool up[256])
 	memset(up, 0, 256 * sizeof(up[0]));
 	for (uint32_t e = r->f->edge_first[sw]; e < r->f->edge_first[sw + 1]; e++)
 		any |= up[r->f->edges[e].out] = climbs(r, sw, r->f->edges[e].to);
+	up[LFT_NO_PORT] = true;
 	return any;
 }
 
@@ -138,14 +139,9 @@ obey_row(const struct ranked *r, uint32_t sw, uint64_t *falls)
 		for (uint64_t left = falls[w]; left; left &= left - 1) {
 			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(left);
 
-			for (uint32_t k = r->lid_first[i]; k < r->lid_first[i + 1]; k++) {
-				uint8_t port = plan_row_port(row, r->lids[k]);
-
-				if (port != LFT_NO_PORT && !up[port])
-					continue;
+			if (plan_row_uses(row, up, &r->lids[r->lid_first[i]],
+					  r->lid_first[i + 1] - r->lid_first[i]))
 				falls[w] &= ~(UINT64_C(1) << i % 64);
-				break;
-			}
 		}
 }
 

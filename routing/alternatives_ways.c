@@ -8,12 +8,17 @@
 
 /*
  * How many links the rows take from each switch to each home is found first; then every switch
- * looks at its neighbours' numbers. A way that comes one link nearer at each step never goes round;
- * whether packets may wait for each other on such ways is for the proof to say.
+ * looks at its neighbours' numbers, those of one neighbour to all homes at once. A way that comes
+ * one link nearer at each step never goes round; whether packets may wait for each other on such
+ * ways is for the proof to say.
  */
 enum {
 	UNSET = 0,	/* no way yet */
 	MIXED = 255,	/* ways of several lengths, or none, or too long a one */
+};
+enum {
+	STRIP = 64,	/* homes that are looked at side by side */
+	PLANES = 32,	/* bytes with a bit for each cable of a switch */
 };
 
 struct ways {
@@ -22,6 +27,7 @@ struct ways {
 	const bool *wanted;		/* by switch */
 	struct plan_ar_switch **out;
 	uint32_t n;			/* switches */
+	uint32_t width;			/* of a row of links[]: whole strips */
 	bool *home;			/* by switch: it has hosts */
 	uint32_t *edge_at;		/* by port index: the edge that leaves there, FABRIC_NONE */
 	uint8_t *links;			/* by switch, then home: links to it plus one */
@@ -79,7 +85,7 @@ measure(const struct ways *w, const uint8_t *column, uint32_t home, uint8_t *far
 		}
 	}
 	for (uint32_t sw = 0; sw < w->n; sw++)
-		agree(&w->links[(size_t)sw * w->n + home], far[sw]);
+		agree(&w->links[(size_t)sw * w->width + home], far[sw]);
 }
 
 static void
@@ -157,26 +163,88 @@ turns_up(const struct ways *w, uint32_t sw, uint32_t to, uint32_t home)
 	return !w->home[sw] && w->home[to] && to != home;
 }
 
+/* The cables of one switch. */
+struct view {
+	uint32_t sw;			/* whose */
+	uint32_t first, len;		/* its edges: bit n is for the n-th */
+	uint32_t like[256];		/* by bit: the first edge that it is like */
+	uint8_t open[PLANES];		/* cables that could be an alternative */
+	uint8_t *nearer[PLANES];	/* by home: by which cables it is one link nearer */
+	uint8_t *room;			/* of these */
+};
+
+/* Homes that are one link nearer from there. */
 static void
-set_of_home(const struct ways *w, uint32_t sw, uint32_t home, uint16_t lid, const uint32_t *like)
+note_nearer(uint8_t *restrict nearer, const uint8_t *restrict mine, const uint8_t *restrict there,
+	    uint8_t bit, uint32_t width)
 {
-	uint8_t mine = w->links[(size_t)sw * w->n + home];
-	uint32_t first = w->f->edge_first[sw], row;
+	for (uint32_t at = 0; at < width; at += STRIP)
+		for (uint32_t i = 0; i < STRIP; i++)
+			nearer[at + i] |= (uint8_t)(there[at + i] + 1) == mine[at + i] ? bit : 0;
+}
+
+static void
+look_around(const struct ways *w, struct view *v, uint32_t sw)
+{
+	unsigned planes;
+
+	v->sw = sw;
+	v->first = w->f->edge_first[sw];
+	v->len = w->f->edge_first[sw + 1] - v->first;
+	planes = (v->len + 7) / 8;
+	sort_edges(w, sw, v->like);
+	memset(v->open, 0, sizeof(v->open));
+	memset(v->room, 0, (size_t)planes * w->width);
+	for (unsigned k = 0; k < planes; k++)
+		v->nearer[k] = v->room + (size_t)k * w->width;
+	for (uint32_t k = 0; k < v->len; k++) {
+		const struct fabric_edge *e = &w->f->edges[v->first + k];
+
+		if (e->to == sw || !alternatives_open(w->plan, e))
+			continue;
+		v->open[k / 8] |= (uint8_t)(1u << k % 8);
+		note_nearer(v->nearer[k / 8], w->links + (size_t)sw * w->width,
+			    w->links + (size_t)e->to * w->width, (uint8_t)(1u << k % 8), w->width);
+	}
+}
+
+/* More than one cable. */
+static bool
+any_choice(const struct view *v, uint32_t home)
+{
+	unsigned any = 0, more = 0;
+
+	for (unsigned k = 0; k * 8 < v->len; k++) {
+		unsigned bits = v->nearer[k][home] & v->open[k];
+
+		more |= (any && bits) || (bits & (bits - 1));
+		any |= bits;
+	}
+	return more;
+}
+
+static void
+set_of_home(const struct ways *w, const struct view *v, uint32_t home, uint16_t lid)
+{
+	uint8_t mine = w->links[(size_t)v->sw * w->width + home];
 	struct ar_ports ports = { { 0 } };
+	uint32_t row;
 
-	if (mine == UNSET || mine == MIXED || sw == home)
+	if (mine == UNSET || mine == MIXED || v->sw == home || !any_choice(v, home))
 		return;
-	row = row_edge(w, sw, lid);
-	for (uint32_t e = first; row != FABRIC_NONE && e < w->f->edge_first[sw + 1]; e++) {
-		const struct fabric_edge *edge = &w->f->edges[e];
+	row = row_edge(w, v->sw, lid);
+	if (row == FABRIC_NONE)
+		return;
+	for (uint32_t k = 0; k < v->len; k++) {
+		const struct fabric_edge *e = &w->f->edges[v->first + k];
 
-		if (like[e - first] == like[row - first] && edge->to != sw &&
-		    alternatives_open(w->plan, edge) && !turns_up(w, sw, edge->to, home) &&
-		    w->links[(size_t)edge->to * w->n + home] == mine - 1)
-			ar_ports_add(&ports, edge->out);
+		if (v->nearer[k / 8][home] & v->open[k / 8] & 1u << k % 8 &&
+		    v->like[k] == v->like[row - v->first] && !turns_up(w, v->sw, e->to, home))
+			ar_ports_add(&ports, e->out);
 	}
 	if (ar_ports_count(&ports) > 1)
-		w->out[sw]->table[0].group[home] = alternatives_set(w->out[sw], &ports);
+		w->out[v->sw]->table[0].group[home] =
+			alternatives_set(w->out[v->sw], &ports);
 }
 
 static void
@@ -184,7 +252,7 @@ make_sets(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct ways *w = arg;
 	const struct plan_lids *lids = w->plan->lids;
-	uint32_t like[256];
+	struct view v = { .room = mem_array(PLANES, w->width) };
 
 	(void)thread;
 	for (size_t sw = first; sw < end; sw++) {
@@ -193,16 +261,17 @@ make_sets(void *arg, unsigned thread, size_t first, size_t end)
 		if (!w->wanted[sw] || !w->plan->rows[sw])
 			continue;
 		w->out[sw] = plan_ar_switch_new(w->n, 0, 1, 1);
-		sort_edges(w, (uint32_t)sw, like);
+		look_around(w, &v, (uint32_t)sw);
 		for (uint32_t i = 0; i < w->order.first[w->order.nblocks]; i++) {
 			uint16_t lid = w->order.lid[i];
 			uint32_t to = lids->dest[lid].sw;
 
 			if (to != home && w->home[to])
-				set_of_home(w, (uint32_t)sw, to, lid, like);
+				set_of_home(w, &v, to, lid);
 			home = to;
 		}
 	}
+	mem_free(v.room);
 }
 
 static void
@@ -220,7 +289,8 @@ ways_init(struct ways *w, unsigned threads)
 		for (uint32_t e = w->f->edge_first[sw]; e < w->f->edge_first[sw + 1]; e++)
 			w->edge_at[fabric_switch_node(w->f, sw)->first_port +
 				   w->f->edges[e].out] = e;
-	w->links = mem_array((size_t)w->n * w->n + 1, 1);
+	w->width = (w->n + STRIP - 1) / STRIP * STRIP;
+	w->links = mem_array((size_t)w->n * w->width + 1, 1);
 	columns_order_init(&w->order, lids, w->n, NULL);
 	w->columns = mem_array(threads, sizeof(*w->columns));
 	w->far = mem_array((size_t)threads * w->n + 1, 1);

@@ -469,14 +469,16 @@ check_union(const struct check_input *in, struct plan_check *report)
 {
 	struct check_input both = *in;
 	struct checker c;
+	bool unite;
 
 	if (!both.also)
 		both.also = both.rows;
+	unite = repair_unites(&both);
 	*report = (struct plan_check){ 0 };
-	if (!both.adaptive && !both.adaptive_also && repair_unites(&both))
+	if (unite && !both.adaptive && !both.adaptive_also)
 		return 0;
 	checker_init(&c, &both);
-	if (c.ordered)
+	if (c.ordered && !unite)
 		run_blocks(&c, unite_blocks);
 	find_credit_loop(&c, report);
 	checker_free(&c);

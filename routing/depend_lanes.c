@@ -23,26 +23,56 @@
 
 /* ---- Preparation ---- */
 
+/* What packets take by one table: the last one that was looked at. */
+struct taken {
+	const struct sls_map *map;	/* the table; NULL: none yet */
+	uint64_t set[WORDS_MAX];	/* what they take by it */
+};
+
+static void
+add_lane(const struct checker *c, unsigned class, unsigned v, uint64_t *set)
+{
+	if (v >= c->channels.lanes)
+		v = 0;
+	set[v / LANES_A_WORD] |= UINT64_C(1) << (v % LANES_A_WORD * CLASSES_MAX + class);
+}
+
+static void
+take_map(const struct checker *c, const struct sls_map *map, struct taken *last)
+{
+	*last = (struct taken){ .map = map };
+	for (unsigned class = 0; class < c->classes; class++)
+		if (map->vl[class] != SLS_DROP)
+			add_lane(c, class, map->vl[class], last->set);
+}
+
 /* Enter what packets take that come into a switch by a port and leave by another. */
 static void
-take(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, uint64_t *set)
+take(const struct checker *c, uint32_t sw, uint8_t in, uint8_t out, struct taken *last,
+     uint64_t *set)
 {
 	const struct plan_lanes *l = c->in->lanes;
 
+	if (l && l->map) {
+		const struct sls_map *map = l->map(l, sw, in, out);
+
+		if (map != last->map)
+			take_map(c, map, last);
+		for (unsigned w = 0; w < c->lanes->words; w++)
+			set[w] |= last->set[w];
+		return;
+	}
 	for (unsigned class = 0; class < c->classes; class++) {
 		unsigned v = l && l->lane ? l->lane(l, sw, in, out, (uint8_t)class) : 0;
 
-		if (v == PLAN_LANE_DROP)
-			continue;
-		if (v >= c->channels.lanes)
-			v = 0;
-		set[v / LANES_A_WORD] |= UINT64_C(1) << (v % LANES_A_WORD * CLASSES_MAX + class);
+		if (v != PLAN_LANE_DROP)
+			add_lane(c, class, v, set);
 	}
 }
 
 /* Sources are the switch itself, and adapters on it. */
 static void
-take_starts(const struct checker *c, uint32_t sw, uint32_t e)
+take_starts(const struct checker *c, uint32_t sw, uint32_t e, struct taken *last)
 {
 	const struct fabric_node *n = fabric_switch_node(c->f, sw);
 
@@ -51,7 +81,7 @@ take_starts(const struct checker *c, uint32_t sw, uint32_t e)
 
 		if (!in || (p->peer != FABRIC_NONE &&
 			    c->channels.edge_at[n->first_port + in] == FABRIC_NONE))
-			take(c, sw, (uint8_t)in, c->channels.out[e],
+			take(c, sw, (uint8_t)in, c->channels.out[e], last,
 			     &c->lanes->start[(size_t)e * c->lanes->words]);
 	}
 }
@@ -61,16 +91,17 @@ take_all(void *arg, unsigned thread, size_t first, size_t end)
 {
 	const struct checker *c = arg;
 	const struct fabric *f = c->f;
+	struct taken last = { 0 };
 
 	(void)thread;
 	for (uint32_t sw = (uint32_t)first; sw < end; sw++)
 		for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++) {
 			uint32_t to = f->edges[e].to;
 
-			take_starts(c, sw, e);
+			take_starts(c, sw, e, &last);
 			for (uint32_t then = f->edge_first[to]; then < f->edge_first[to + 1];
 			     then++)
-				take(c, to, f->edges[e].in, f->edges[then].out,
+				take(c, to, f->edges[e].in, f->edges[then].out, &last,
 				     depend_pair(c, e, then));
 		}
 }

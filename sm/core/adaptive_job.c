@@ -343,6 +343,7 @@ go_together(const struct plan_job *j, const struct plan_adaptive *old)
 		.fabric = j->whole ? j->whole : p->fabric, .lids = p->lids, .lanes = p->lanes,
 		.threads = j->threads, .rows = p->rows, .also = rows, .ranks = p->ranks,
 		.adaptive = a, .adaptive_also = a, .trees = j->trees.trees, .ntrees = j->trees.len,
+		.proved = p->proof && !j->whole ? p->rows : NULL,
 	};
 	struct plan_check report;
 	int rc;

@@ -96,6 +96,21 @@ row_on(const struct plan_row *r, uint32_t room)
 	return row;
 }
 
+bool
+plan_row_uses(const struct plan_row *r, const bool ports[256], const uint16_t *lids, uint32_t len)
+{
+	bool any = false;
+
+	if (!plan_row_is_whole(r)) {
+		for (uint32_t i = 0; i < len; i++)
+			any |= ports[plan_row_port(r, lids[i])];
+		return any;
+	}
+	for (uint32_t i = 0; i < len; i++)
+		any |= ports[lids[i] < r->len ? r->data[lids[i]] : LFT_NO_PORT];
+	return any;
+}
+
 void
 plan_row_read(const struct plan_row *r, uint8_t *entries, uint32_t len)
 {

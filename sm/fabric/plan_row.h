@@ -107,6 +107,9 @@ plan_row_port(const struct plan_row *r, uint32_t lid)
 		LFT_NO_PORT;
 }
 
+/* Does the row send one of these LIDs out by one of these ports? LFT_NO_PORT is one of them. */
+bool
+plan_row_uses(const struct plan_row *r, const bool ports[256], const uint16_t *lids, uint32_t len);
 /* Copy the first `len` entries, at most r->len. */
 void
 plan_row_read(const struct plan_row *r, uint8_t *entries, uint32_t len);

@@ -138,6 +138,14 @@ view_lane(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out, uint
 	return vl == SLS_DROP ? PLAN_LANE_DROP : vl;
 }
 
+static const struct sls_map *
+view_map(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out)
+{
+	const struct view *v = l->state;
+
+	return plan_sls_map(v->sls, sw, in, out);
+}
+
 static void
 view_free(struct plan_lanes *l)
 {
@@ -160,7 +168,7 @@ plan_sls_lanes(struct plan_sls *s, struct plan_lanes *engine, struct plan_lids *
 	*l = (struct plan_lanes){
 		.refs = 1, .classes = SLS_LEN, .lanes = s->vls,
 		.path_classes = view_classes, .by_switch = true, .path_class = view_class,
-		.lane = view_lane,
+		.lane = view_lane, .map = view_map,
 		.free = view_free, .state = v,
 	};
 	return l;

@@ -42,6 +42,15 @@ assert_twin(const struct twin *t)
 		if (plan_row_port(t->row, lid) != t->port[lid])
 			fail_msg("LID %u: %u, not %u", lid, plan_row_port(t->row, lid),
 				 t->port[lid]);
+	for (unsigned i = 0; i < 8; i++) {
+		uint16_t lids[3] = { (uint16_t)any(t->len), (uint16_t)any(t->len),
+				     (uint16_t)any(t->len + 64) };
+		uint8_t third = lids[2] < t->len ? t->port[lids[2]] : LFT_NO_PORT;
+		bool ports[256] = { [0] = i & 1, [1] = i & 2, [LFT_NO_PORT] = i & 4 };
+
+		assert_int_equal(plan_row_uses(t->row, ports, lids, 3), ports[t->port[lids[0]]] ||
+				 ports[t->port[lids[1]]] || ports[third]);
+	}
 	plan_row_read(t->row, room, t->len);
 	assert_memory_equal(room, t->port, t->len);
 	assert_int_equal(plan_row_port(t->row, t->len), LFT_NO_PORT);
