@@ -13,14 +13,17 @@
  * rounds are over; the best shares that were met stay. It is an optimum that real queues come near:
  * each destination has its own shares, and nobody waits behind others.
  *
- * What flows bring is what their own links leave them, those that all of a flow has to cross:
- * a thousand that meet at one host press on nothing else.
+ * What flows bring is what hosts' links leave them, where they start and where they end: a thousand
+ * that meet at one host press on nothing else. What has only one way on brings all of that, too, so
+ * that others leave the way to it.
  */
-#define POWER 24	/* of load, for pressure */
-#define ROUNDS 300u	/* at most */
+#define POWER 24	/* of load, for pressure, to begin with */
+#define SHARPER 4	/* times as much, as long as some link has more to carry than it can */
+#define POWER_MAX 400
+#define ROUNDS 300u	/* with one power at most */
 #define CALM 30u	/* rounds without a gain, and it is over */
 #define GAIN 1e-4	/* of the sum of pressures, for a round to count */
-#define STEP (0.5f / POWER)	/* power of (mean pressure / pressure) that a share grows by */
+#define STEP 0.5f	/* / power: power of (mean pressure / pressure) that a share grows by */
 #define LEAST 1e-4	/* of a share that may still grow again */
 #define NOTHING 2e-3	/* of a share that is none in the end */
 
@@ -33,26 +36,33 @@ struct splitting {
 	double *load;			/* by link: what it has to carry */
 	double *push;			/* by link: pressure of its own */
 	float *best;			/* by branch: the best shares yet */
+	int power;			/* of load, for pressure */
+	double worst;			/* load of the worst link; pressures are in those of it */
 };
 
 /* ---- What flows bring ---- */
 
-/* Of the steps of all ways those that all of a flow has to cross. */
+/* Of the steps of all ways those over the links to destinations. */
 static void
-keep_sure(struct trails *w)
+keep_ends(struct trails *w)
 {
+	bool *ends = mem_array(w->nlinks, sizeof(*ends));
 	size_t n = 0;
+
+	for (size_t i = 0; i < w->nbranches; i++)
+		ends[w->branches[i].link] |= w->branches[i].next == JUNCTION_HERE;
 
 	for (uint32_t i = 0; i < w->nways; i++) {
 		struct share_way *way = &w->shares[i];
 		size_t first = n;
 
 		for (uint32_t k = 0; k < way->len; k++)
-			if (w->steps[way->first + k].part > 1 - 1e-5f)
+			if (ends[w->steps[way->first + k].link])
 				w->steps[n++] = w->steps[way->first + k];
 		*way = (struct share_way){ first, (uint32_t)(n - first) };
 	}
 	w->nsteps = n;
+	mem_free(ends);
 }
 
 static void
@@ -60,17 +70,17 @@ bring(struct splitting *s, const struct share_flow *flows, uint32_t nflows)
 {
 	struct trails *w = s->w;
 	struct share_flow *own = mem_array(nflows, sizeof(*own));
-	struct share sure = {
+	struct share ends = {
 		.capacity = s->capacity, .flows = own, .nlinks = w->nlinks, .nflows = nflows,
 	};
 
 	memcpy(own, flows, nflows * sizeof(*own));
 	trails_spell(w);
-	keep_sure(w);
-	sure.steps = w->steps;
-	sure.ways = w->shares;
-	sure.nways = w->nways;
-	share_solve(&sure);
+	keep_ends(w);
+	ends.steps = w->steps;
+	ends.ways = w->shares;
+	ends.nways = w->nways;
+	share_solve(&ends);
 	for (uint32_t i = 0; i < nflows; i++) {
 		uint32_t root = w->info[own[i].way].root;
 
@@ -101,37 +111,43 @@ load_up(struct splitting *s)
 		}
 }
 
-/* Pressures of links by themselves; returns what there is of it in all. */
+/* Pressures of links by themselves; returns what there is of it in all, as the load that one link
+ * would have to have. */
 static double
 press(struct splitting *s)
 {
 	double sum = 0;
 
+	s->worst = 0;
+	for (uint32_t i = 0; i < s->w->nlinks; i++)
+		if (s->load[i] > s->worst * s->capacity[i])
+			s->worst = s->load[i] / s->capacity[i];
 	for (uint32_t i = 0; i < s->w->nlinks; i++) {
-		double load = s->load[i] > 0 ? s->load[i] / s->capacity[i] : 0;
+		double load = s->load[i] > 0 ? s->load[i] / s->capacity[i] / s->worst : 0;
 
-		s->push[i] = pow(load, POWER);
+		s->push[i] = pow(load, s->power);
 		sum += s->push[i] * load;
 	}
-	return sum;
+	return s->worst * pow(sum, 1.0 / s->power);
 }
 
 /* Nothing can be done about the link to the destination. */
 static double
 pressure_on(const struct splitting *s, const struct branch *b)
 {
-	return b->next == JUNCTION_HERE ? 0 : fmax(s->push[b->link], s->pressure[b->next]);
+	return b->next == JUNCTION_HERE ? 0 : s->push[b->link] + s->pressure[b->next];
 }
 
 static void
 shift(struct splitting *s, const struct junction *j, double mean)
 {
 	struct branch *b = &s->w->branches[j->first];
+	float step = STEP / (float)s->power;
 	double sum = 0;
 
 	for (unsigned i = 0; i < j->len; i++) {
 		double on = pressure_on(s, &b[i]);
-		double grows = on > 0 ? (double)powf((float)(mean / on), STEP) : 2;
+		double grows = on > 0 ? (double)powf((float)(mean / on), step) : 2;
 
 		grows = grows > 2 ? 2 : grows < 0.5 ? 0.5 : grows;
 		b[i].share = (float)fmax((double)b[i].share * grows, LEAST);
@@ -192,6 +208,30 @@ settle(struct splitting *s)
 	}
 }
 
+/* Rounds with one power, from the best shares on; returns the load of the worst link then. */
+static double
+play(struct splitting *s)
+{
+	double best = HUGE_VAL, worst = 0;
+
+	for (unsigned round = 0, calm = 0; round < ROUNDS && calm < CALM; round++) {
+		double sum;
+
+		load_up(s);
+		sum = press(s);
+		calm = sum < best * (1 - GAIN / s->power) ? 0 : calm + 1;
+		if (sum < best) {
+			best = sum;
+			worst = s->worst;
+			save(s);
+		}
+		adapt(s);
+	}
+	for (size_t i = 0; i < s->w->nbranches; i++)
+		s->w->branches[i].share = s->best[i];
+	return worst;
+}
+
 void
 splits_adapt(struct trails *w, const double *capacity, const struct share_flow *flows,
 	     uint32_t nflows)
@@ -205,21 +245,11 @@ splits_adapt(struct trails *w, const double *capacity, const struct share_flow *
 		.push = mem_array(w->nlinks, sizeof(double)),
 		.best = mem_array(w->nbranches, sizeof(float)),
 	};
-	double best = HUGE_VAL;
 
 	bring(&s, flows, nflows);
-	for (unsigned round = 0, calm = 0; round < ROUNDS && calm < CALM; round++) {
-		double sum;
-
-		load_up(&s);
-		sum = press(&s);
-		calm = sum < best * (1 - GAIN) ? 0 : calm + 1;
-		if (sum < best) {
-			best = sum;
-			save(&s);
-		}
-		adapt(&s);
-	}
+	for (s.power = POWER; s.power <= POWER_MAX; s.power *= SHARPER)
+		if (play(&s) <= 1)
+			break;
 	settle(&s);
 	mem_free(s.brought);
 	mem_free(s.flow);
