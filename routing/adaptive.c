@@ -293,6 +293,15 @@ number_switch(struct numbering *n, uint32_t sw)
 	mem_free(b.taken);
 }
 
+/* Sub-groups of a switch's groups: two where the engine may have longer ways. */
+static uint8_t
+subs_of(const struct adaptive_input *in, uint32_t sw)
+{
+	const struct engine *engine = in->longer ? engine_find(in->plan->engine_running) : NULL;
+
+	return engine && engine->longer && in->ability[sw].subs > 1 ? 2 : 1;
+}
+
 static void
 number_some(void *arg, unsigned thread, size_t first, size_t end)
 {
@@ -308,7 +317,8 @@ number_some(void *arg, unsigned thread, size_t first, size_t end)
 static struct plan_ar_switch *
 bare(const struct adaptive_input *in, uint32_t sw)
 {
-	struct plan_ar_switch *s = plan_ar_switch_new(in->plan->fabric->nswitches, 0, 1, 1);
+	struct plan_ar_switch *s = plan_ar_switch_new(in->plan->fabric->nswitches, 0,
+						      subs_of(in, sw), 1);
 
 	parameters(in, &in->ability[sw], s);
 	return s;
@@ -333,12 +343,25 @@ drop_unused(struct plan_ar_switch *s)
 	mem_free(used);
 }
 
+/* Longer ways of a group go first, with all who have them. */
+static bool
+drop_second(struct plan_ar_switch *s, unsigned group)
+{
+	struct ar_ports *second = &s->ports[group * s->subs + 1];
+
+	if (s->subs < 2 || !group || !ar_ports_count(second))
+		return false;
+	*second = (struct ar_ports){ { 0 } };
+	return true;
+}
+
 /* One switch without the entries that are at fault. */
 static struct plan_ar_switch *
 without(const struct plan_ar_switch *old, const struct depend_fault *f, size_t len, uint32_t *cut)
 {
 	struct plan_ar_switch *s = plan_ar_switch_copy(old, old->nhomes);
 	bool *lost = mem_array(s->top + 1u, sizeof(*lost));
+	bool *shorter = mem_array(s->top + 1u, sizeof(*shorter));
 
 	for (size_t i = 0; i < len; i++)
 		for (unsigned t = 0; t < s->ntables; t++) {
@@ -348,10 +371,15 @@ without(const struct plan_ar_switch *old, const struct depend_fault *f, size_t l
 			if (s->table[t].by_port != by_port)
 				continue;
 			*cut += *group && !lost[*group];
+			/* The faults of this round may be those of its longer ways. */
+			if (!lost[*group])
+				shorter[*group] = drop_second(s, *group);
 			lost[*group] = true;
-			*group = 0;
+			if (!shorter[*group])
+				*group = 0;
 		}
 	mem_free(lost);
+	mem_free(shorter);
 	drop_unused(s);
 	return s;
 }
@@ -445,12 +473,30 @@ adaptive_sum(const struct plan_adaptive *a)
 	return sum;
 }
 
+static void
+find_sets(struct numbering *n, const bool *wanted)
+{
+	const struct plan *plan = n->in->plan;
+	const struct engine *engine = engine_find(plan->engine_running);
+	bool *longer = mem_array(plan->fabric->nswitches, sizeof(*longer));
+	alternatives_fn alternatives = n->in->alternatives;
+
+	if (!alternatives && engine)
+		alternatives = engine->alternatives;
+	if (!alternatives)
+		alternatives = plan->ranks ? alternatives_ranked : alternatives_parallel;
+	alternatives(plan, wanted, n->in->threads, n->found);
+	for (uint32_t sw = 0; sw < plan->fabric->nswitches; sw++)
+		longer[sw] = wanted[sw] && subs_of(n->in, sw) > 1;
+	if (engine && engine->longer)
+		engine->longer(plan, longer, n->found);
+	mem_free(longer);
+}
+
 struct plan_adaptive *
 adaptive_make(const struct adaptive_input *in)
 {
 	uint32_t len = in->plan->fabric->nswitches;
-	alternatives_fn alternatives = in->alternatives;
-	const struct engine *engine;
 	struct numbering n = { .in = in };
 	bool *wanted = mem_array(len, sizeof(*wanted)), any = false;
 
@@ -458,12 +504,8 @@ adaptive_make(const struct adaptive_input *in)
 	for (uint32_t sw = 0; sw < len; sw++)
 		any |= wanted[sw] = in->ability[sw].able && in->plan->rows[sw] &&
 			!in->plan->fixed[sw];
-	if (!alternatives && (engine = engine_find(in->plan->engine_running)))
-		alternatives = engine->alternatives;
-	if (!alternatives)
-		alternatives = in->plan->ranks ? alternatives_ranked : alternatives_parallel;
 	if (any)
-		alternatives(in->plan, wanted, in->threads, n.found);
+		find_sets(&n, wanted);
 	parallel_run(in->threads, len, 16, number_some, &n);
 	for (uint32_t sw = 0; sw < len; sw++) {
 		if (wanted[sw] && !n.out->sw[sw])

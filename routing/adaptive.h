@@ -29,6 +29,7 @@ struct adaptive_input {
 	const struct plan_adaptive *held;	/* whose numbers stay, of the same switches, and
 						 * what silent ones go on with; NULL */
 	alternatives_fn alternatives;		/* the engine's; NULL: by what the plan has */
+	bool longer;				/* with second sub-groups, if the engine has any */
 	uint8_t mode;				/* enum ar_lid_state of LIDs that have a group */
 	bool recovery;				/* where it is supported */
 	uint16_t sls;				/* bit n: packets of SL n may be spread */

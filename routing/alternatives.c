@@ -282,8 +282,10 @@ split(struct parts *p, const struct ranked *r, const uint64_t *reach, unsigned p
 uint16_t
 alternatives_set(struct plan_ar_switch *s, const struct ar_ports *ports)
 {
+	size_t size = s->subs * sizeof(*ports);
+
 	for (uint16_t i = 1; i <= s->used; i++)
-		if (!memcmp(&s->ports[i * s->subs], ports, sizeof(*ports)))
+		if (!memcmp(&s->ports[i * s->subs], ports, size))
 			return i;
 	if (s->used == s->top) {
 		uint32_t top = s->top ? 2u * s->top : 8;
@@ -294,7 +296,7 @@ alternatives_set(struct plan_ar_switch *s, const struct ar_ports *ports)
 		       (top - s->top) * s->subs * sizeof(*s->ports));
 		s->top = (uint16_t)top;
 	}
-	s->ports[++s->used * s->subs] = *ports;
+	memcpy(&s->ports[++s->used * s->subs], ports, size);
 	return s->used;
 }
 

@@ -47,7 +47,7 @@ alternatives_ways(const struct plan *plan, const bool *wanted, unsigned threads,
 bool
 alternatives_open(const struct plan *plan, const struct fabric_edge *e);
 
-/* The number of a set of ports in `s`, which has room for `room`; added if it is new. */
+/* The number in `s` of a set, its sub-groups as many as `s` has; added if it is new. */
 uint16_t
 alternatives_set(struct plan_ar_switch *s, const struct ar_ports *ports);
 

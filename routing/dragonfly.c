@@ -355,4 +355,5 @@ const struct engine engine_dragonfly = {
 	.deadlock_free = true,
 	.route = dragonfly_route,
 	.alternatives = alternatives_ways,
+	.longer = dragonfly_longer,
 };

@@ -6,4 +6,8 @@
 
 extern const struct engine engine_dragonfly;	/* see dragonfly.c */
 
+/* See engine.h, `longer`, and dragonfly_longer.c. */
+void
+dragonfly_longer(const struct plan *plan, const bool *wanted, struct plan_ar_switch **out);
+
 #endif

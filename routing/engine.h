@@ -75,6 +75,9 @@ struct engine {
 	/* What groups of adaptive routing are made of (routing/alternatives.h). NULL: of ways up
 	 * and down where its plan has ranks, else of parallel cables. */
 	alternatives_fn alternatives;
+	/* Longer ways, for second sub-groups: out[] is as it was found by the former, and gets them
+	 * for the switches in wanted[]. NULL: it has none. */
+	void (*longer)(const struct plan *plan, const bool *wanted, struct plan_ar_switch **out);
 };
 
 /* The built-in engines, NULL-terminated, in order of documentation. */

@@ -16,6 +16,7 @@ routing_src := \
 	routing/depend_lanes.c \
 	routing/dfsssp.c \
 	routing/dragonfly.c \
+	routing/dragonfly_longer.c \
 	routing/engines.c \
 	routing/fatpaths.c \
 	routing/fattree.c \

@@ -81,7 +81,11 @@ struct hops_shape {
 int
 hops_take_shape(const struct hops_shape *s, const struct engine_input *in,
 		const struct links *links, struct error *e);
-/* The shape by which the last plan was routed, if that was by this engine (borrowed); NULL. */
+/* The shape by which a plan was routed whose memo this is, if that was by this engine (borrowed);
+ * NULL. The memo may be NULL. */
+void *
+hops_shape_of(const struct plan_memo *m, const struct engine *owner);
+/* That of the last plan. */
 void *
 hops_last_shape(const struct engine_input *in, const struct engine *owner);
 /* The shape for the next run; takes a reference over. */

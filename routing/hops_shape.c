@@ -35,11 +35,15 @@ hops_memo(const struct engine *owner, void *shape, void (*unref)(void *shape))
 }
 
 void *
+hops_shape_of(const struct plan_memo *m, const struct engine *owner)
+{
+	return m && m->owner == owner ? ((const struct shape_memo *)m->state)->shape : NULL;
+}
+
+void *
 hops_last_shape(const struct engine_input *in, const struct engine *owner)
 {
-	const struct plan_memo *m = in->previous ? in->previous->memo : NULL;
-
-	return m && m->owner == owner ? ((const struct shape_memo *)m->state)->shape : NULL;
+	return hops_shape_of(in->previous ? in->previous->memo : NULL, owner);
 }
 
 /* One that is found in these links. */

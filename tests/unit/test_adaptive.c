@@ -37,6 +37,20 @@ make(const struct plan *p, const struct plan *previous, uint16_t groups)
 	return a;
 }
 
+static struct plan_adaptive *
+make_longer(const struct plan *p)
+{
+	struct adaptive_ability *able = all_able(p->fabric, 2048);
+	struct adaptive_input in = {
+		.plan = p, .ability = able, .mode = AR_FREE, .longer = true, .sls = 0xffff,
+		.threads = 2,
+	};
+	struct plan_adaptive *a = adaptive_make(&in);
+
+	mem_free(able);
+	return a;
+}
+
 static struct fabric *
 recipe(const char *text, unsigned parallel)
 {
@@ -170,6 +184,85 @@ dragonflies_arrive(void **state)
 	judge_share("dragonfly 4 1 1 3", "dragonfly", 0, 1, 6, 10);
 	judge_share("dragonfly+ 3 3 3 1", "dragonfly", 0, 0, 1, 17);
 	judge_share("dragonfly+ 3 3 3 1", "dragonfly", 0, 1, 6, 10);
+}
+
+/* The group in a generated name, "S3_1" or such: the first number. */
+static unsigned
+group_in(const struct fabric *f, uint32_t sw)
+{
+	const char *name = fabric_switch_node(f, sw)->name;
+
+	return (unsigned)atoi(name + strcspn(name, "0123456789"));
+}
+
+/* From a group to one of a lower number, but the lowest, some switch has its own links to one still
+ * lower; nobody else has. Each group has one link to each other. */
+static void
+longer_ways(void **state)
+{
+	struct fabric *f = recipe("dragonfly 4 2 2 9", 0);
+	struct plan *p = route(f, "dragonfly", NULL);
+	unsigned pairs[9][9] = { { 0 } };
+	struct ways_judged r;
+
+	(void)state;
+	plan_adaptive_unref(p->adaptive);
+	p->adaptive = make_longer(p);
+	assert_int_equal(p->adaptive->cut, 0);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		const struct plan_ar_switch *s = p->adaptive->sw[sw];
+
+		assert_int_equal(s->subs, 2);
+		for (uint32_t home = 0; home < f->nswitches; home++) {
+			unsigned group = s->table[0].group[home];
+
+			if (group)
+				pairs[group_in(f, sw)][group_in(f, home)] +=
+					ar_ports_count(plan_ar_ports(s, group, 1));
+		}
+	}
+	/* Links to each of the groups below, for each of 4 homes. */
+	for (unsigned from = 0; from < 9; from++)
+		for (unsigned to = 0; to < 9; to++)
+			assert_int_equal(pairs[from][to], from > to ? 4 * to : 0);
+	r = ways_judge(p);
+	assert_int_equal(r.lost, 0);
+	assert_false(r.circle);
+	plan_unref(p);
+	fabric_unref(f);
+}
+
+/* Whatever is lost, and in a dragonfly+ too, what is left is proved. */
+static void
+longer_ways_arrive(void **state)
+{
+	static const char *const all[] = { "dragonfly 4 2 2 9", "dragonfly+ 5 4 4 2" };
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++)
+		for (uint64_t seed = 0; seed < 3; seed++) {
+			struct fabric *f = recipe(all[k], 0), *less = help_cut_links(f, 2, seed);
+			struct plan *p = route(seed ? less : f, "dragonfly", NULL);
+			struct ways_judged r;
+			unsigned second = 0;
+
+			plan_adaptive_unref(p->adaptive);
+			p->adaptive = make_longer(p);
+			r = ways_judge(p);
+			assert_int_equal(r.lost, 0);
+			assert_false(r.circle);
+			for (uint32_t sw = 0; sw < f->nswitches; sw++)
+				for (unsigned g = 1; g <= p->adaptive->sw[sw]->top; g++)
+					second += p->adaptive->sw[sw]->subs > 1 && ar_ports_count(
+						plan_ar_ports(p->adaptive->sw[sw], g, 1)) > 0;
+			if (!second)
+				print_error("%s seed %u: %u cut, %s\n", all[k], (unsigned)seed,
+					    p->adaptive->cut, p->adaptive->cut_first);
+			assert_true(second > 0);
+			plan_unref(p);
+			fabric_unref(less);
+			fabric_unref(f);
+		}
 }
 
 /* A leaf that loses one way up keeps its number; the others let its hosts go by one way less. */
@@ -455,6 +548,7 @@ main(void)
 		cmocka_unit_test(trees_arrive),
 		cmocka_unit_test(rings_arrive),
 		cmocka_unit_test(dragonflies_arrive),
+		cmocka_unit_test(longer_ways), cmocka_unit_test(longer_ways_arrive),
 		cmocka_unit_test(numbers_stay),
 		cmocka_unit_test(numbers_run_out),
 		cmocka_unit_test(wrong_groups),
