@@ -37,6 +37,7 @@ struct child {
 	int status;		/* as waitpid() has it */
 	uint64_t peak;		/* bytes of memory that it had at most */
 	uint64_t limit;		/* that it might have */
+	monotime started;	/* when */
 	unsigned late_ms;	/* it was ended because it took longer than this; 0: it was not */
 	struct buf line;	/* that is not complete */
 	char last[LINE_MAX_LEN + 1];	/* line that was complete; "" */
@@ -156,6 +157,7 @@ child_start(const struct child_start *s, struct error *e)
 	snprintf(c->name, sizeof(c->name), "%s", s->plugin->core->about.name);
 	c->limit = s->plugin->limits.memory;
 	c->pidfd = c->lines = -1;
+	c->started = clock_monotonic();
 	if (!start(c, s, e))
 		return c;
 	child_free(c);
@@ -296,7 +298,7 @@ child_free(struct child *c)
 void
 child_wait(struct child *c, unsigned time_ms)
 {
-	monotime end = clock_monotonic() + MSEC(time_ms), left;
+	monotime end = c->started + MSEC(time_ms), left;
 	bool closed = false;		/* it has closed its end of the pipe */
 
 	while (!child_ended(c) && (left = end - clock_monotonic()) > 0) {

@@ -43,8 +43,8 @@ child_free(struct child *c);
 /* Has it ended? */
 bool
 child_ended(struct child *c);
-/* Wait for its end for so many milliseconds; it is ended if it takes longer, which counts as a
- * failure. */
+/* Wait for its end, until so many milliseconds after its start; it is ended if it takes longer,
+ * which counts as a failure. */
 void
 child_wait(struct child *c, unsigned time_ms);
 /*

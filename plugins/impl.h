@@ -30,8 +30,8 @@ struct plugin {
 	char **values;			/* about.noptions, ours; NULL entries: the initial one */
 };
 
-/* Fill p->core->about from what a process said; ERR_FORMAT or ERR_REFUSED and a sentence. `size`
- * is that of the output. */
+/* Fill core->about from what a process said; ERR_FORMAT or ERR_REFUSED and a sentence. `size` is
+ * that of the output. */
 int
 about_read(struct plugin_core *core, const uint8_t *output, size_t size, struct error *e);
 
@@ -40,9 +40,12 @@ int
 input_make(struct memory *m, const struct plugin *p, enum layout_mode mode,
 	   const struct engine_input *in, struct error *e);
 
+/* Have room for rows that are going to be needed, while the process is at work. */
+void
+result_prepare(const struct engine_input *in, struct engine_output *out);
 /* What an engine made becomes rows and the rest; ERR_REFUSED or ERR_FORMAT and a sentence. */
 int
-result_take(const struct engine_input *in, const uint8_t *output, struct engine_output *out,
+result_take(const struct engine_input *in, const struct memory *output, struct engine_output *out,
 	    struct error *e);
 /* Links are numbered as in the snapshot; ports of switches are below this. */
 uint32_t
@@ -55,12 +58,19 @@ input_lanes(const struct engine_input *in);
 void
 text_take(char *to, size_t size, const char *from, size_t len);
 
-/* Run a process of plugin `p` to its end: 0 if its output is complete, and can be read at
- * output->at. A failure is one sentence without the plugin's name: "was ended by SIGSEGV while it
- * routed 27,648 hosts". */
+/* What a process is to do. */
+struct plugin_task {
+	unsigned time_ms;		/* that it may take */
+	char what[64];			/* it routes: "27648 hosts" */
+	const struct engine_input *in;	/* NULL: it does not route */
+	struct engine_output *out;
+};
+
+/* Run a process of plugin `p` to its end: 0 if its output is complete, and sealed. A failure is one
+ * sentence without the plugin's name: "was ended by SIGSEGV while it routed 27648 hosts". */
 int
 plugin_run(const struct plugin *p, const struct memory *input, struct memory *output,
-	   unsigned time_ms, const char *routes, struct error *e);
+	   const struct plugin_task *task, struct error *e);
 /* Count a run that took `us`; `failure`: why it failed, NULL if it did not. */
 void
 plugin_count(const struct plugin *p, int64_t us, const char *failure);

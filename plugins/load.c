@@ -237,14 +237,15 @@ take_file(struct plugin_core *c, bool trusted, struct error *e)
 static int
 describe(struct plugin *p, struct error *e)
 {
+	const struct plugin_task task = { .time_ms = LOAD_MS };
 	struct memory input = MEMORY_NONE, output = MEMORY_NONE;
 	int rc = input_make(&input, p, LAYOUT_DESCRIBE, NULL, e);
 
 	if (!rc)
 		rc = memory_new(&output, "weft-description", LAYOUT_DESCRIPTION, false, e);
 	if (!rc)
-		rc = plugin_run(p, &input, &output, LOAD_MS, NULL, e);
-	if (!rc)
+		rc = plugin_run(p, &input, &output, &task, e);
+	if (!rc && !(rc = memory_look(&output, e)))
 		rc = about_read(p->core, output.at, output.size, e);
 	memory_free(&input);
 	memory_free(&output);

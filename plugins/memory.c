@@ -89,6 +89,23 @@ memory_look(struct memory *m, struct error *e)
 }
 
 void
+memory_read(const struct memory *m, void *to, size_t size, uint64_t offset)
+{
+	uint8_t *at = to;
+	ssize_t n = 1;
+
+	while (size && n > 0) {
+		n = pread(m->fd, at, size, (off_t)offset);
+		if (n > 0) {
+			at += n;
+			size -= (size_t)n;
+			offset += (uint64_t)n;
+		}
+	}
+	memset(at, 0, size);
+}
+
+void
 memory_free(struct memory *m)
 {
 	memory_leave(m);

@@ -31,6 +31,10 @@ memory_leave(struct memory *m);
 /* Map what is sealed, to be read. */
 int
 memory_look(struct memory *m, struct error *e);
+/* Copy from memory that is not mapped: where it is looked at once, that costs less. Bytes that are
+ * not there are 0. */
+void
+memory_read(const struct memory *m, void *to, size_t size, uint64_t offset);
 void
 memory_free(struct memory *m);
 

@@ -16,7 +16,7 @@ struct result {
 	const struct engine_input *in;
 	struct layout_output made;	/* copy of its beginning */
 	struct layout_result where;
-	const uint8_t *at;
+	const struct memory *from;
 	uint32_t *idle;			/* LIDs below the length of rows that nobody has */
 	uint32_t nidle;
 	struct engine_output *out;
@@ -48,45 +48,88 @@ former(const struct result *r, size_t sw)
 		p->rows[p->fabric->nodes[node].sw];
 }
 
+/* Where there is no row of before that the new one could turn out to be. */
+void
+result_prepare(const struct engine_input *in, struct engine_output *out)
+{
+	const struct result r = { .in = in, .out = out };
+
+	for (uint32_t sw = 0; sw < in->fabric->nswitches; sw++)
+		if (!engine_is_fixed(in, sw) && !former(&r, sw))
+			out->rows[sw] = plan_row_new(in->lids->top);
+}
+
+static void
+take_entries(const struct result *r, size_t sw, uint8_t *to)
+{
+	uint32_t len = plan_row_len(r->in->lids->top);
+
+	memory_read(r->from, to, len, r->where.lft + sw * len);
+	for (uint32_t i = 0; i < r->nidle; i++)
+		to[r->idle[i]] = LFT_NO_PORT;
+}
+
+static bool
+is_as(const struct plan_row *row, const uint8_t *entries, uint32_t len)
+{
+	if (row->len != len)
+		return false;
+	for (uint32_t b = 0; b < plan_row_blocks(row); b++)
+		if (memcmp(plan_row_block(row, b), entries + b * LFT_BLOCK_LEN, LFT_BLOCK_LEN))
+			return false;
+	return true;
+}
+
+static void
+take_row(const struct result *r, size_t sw, uint8_t *entries)
+{
+	uint32_t len = plan_row_len(r->in->lids->top);
+	struct plan_row *row = r->out->rows[sw], *old;
+
+	if (row) {
+		take_entries(r, sw, plan_row_entries(row));
+		return;
+	}
+	old = former(r, sw);
+	take_entries(r, sw, entries);
+	if (old && is_as(old, entries, len)) {
+		r->out->rows[sw] = plan_row_ref(old);
+		return;
+	}
+	row = plan_row_blank(r->in->lids->top);
+	memcpy(plan_row_entries(row), entries, len);
+	r->out->rows[sw] = plan_row_settle(row, old);
+}
+
 static void
 take_rows(void *arg, unsigned thread, size_t first, size_t end)
 {
-	struct result *r = arg;
-	uint32_t len = plan_row_len(r->in->lids->top);
+	const struct result *r = arg;
+	uint8_t *entries = mem_alloc(plan_row_len(r->in->lids->top));
 
 	(void)thread;
-	for (size_t sw = first; sw < end; sw++) {
-		const uint8_t *from = r->at + r->where.lft + sw * len;
-		struct plan_row *row;
-		uint8_t *to;
-
-		if (engine_is_fixed(r->in, (uint32_t)sw))
-			continue;
-		row = plan_row_blank(r->in->lids->top);
-		to = plan_row_entries(row);
-		memcpy(to, from, len);
-		for (uint32_t i = 0; i < r->nidle; i++)
-			to[r->idle[i]] = LFT_NO_PORT;
-		r->out->rows[sw] = plan_row_settle(row, former(r, sw));
-	}
+	for (size_t sw = first; sw < end; sw++)
+		if (!engine_is_fixed(r->in, (uint32_t)sw))
+			take_row(r, sw, entries);
+	mem_free(entries);
 }
 
 static int
 take_ranks(struct result *r, struct error *e)
 {
 	const struct fabric *f = r->in->fabric;
-	const uint8_t *rank = r->at + r->where.rank;
 	char name[FABRIC_NAME_SIZE];
+	uint8_t *rank;
 
 	if (r->made.has_rank != 1)
 		return 0;
+	rank = r->out->ranks = mem_alloc(f->nswitches);
+	memory_read(r->from, rank, f->nswitches, r->where.rank);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
 		if (rank[sw] > RANKS_MAX)
 			return error_set(e, ERR_FORMAT, "gives %s rank %u: at most %u can be",
 					 fabric_node_text(name, f, f->switches[sw],
 							  FABRIC_NAME_LEN), rank[sw], RANKS_MAX);
-	r->out->ranks = mem_alloc(f->nswitches);
-	memcpy(r->out->ranks, rank, f->nswitches);
 	return 0;
 }
 
@@ -209,23 +252,23 @@ take_lanes(struct result *r, struct error *e)
 	r->out->lanes = l;
 	len = (size_t)s->nswitches * s->nswitches;
 	s->class = mem_alloc(len);
-	memcpy(s->class, r->at + r->where.path_class, len);
+	memory_read(r->from, s->class, len, r->where.path_class);
 	len = (size_t)f->nedges * classes * s->ports;
 	s->lane = mem_alloc(len);
-	memcpy(s->lane, r->at + r->where.lane, len);
+	memory_read(r->from, s->lane, len, r->where.lane);
 	number_links(s, f);
 	return check_classes(s, f, e) ? e->code : check_lanes(s, f, lanes, e);
 }
 
 int
-result_take(const struct engine_input *in, const uint8_t *output, struct engine_output *out,
+result_take(const struct engine_input *in, const struct memory *output, struct engine_output *out,
 	    struct error *e)
 {
-	struct result r = { .in = in, .at = output, .out = out };
+	struct result r = { .in = in, .from = output, .out = out };
 	const struct fabric *f = in->fabric;
 	int rc;
 
-	memcpy(&r.made, output, sizeof(r.made));
+	memory_read(output, &r.made, sizeof(r.made), 0);
 	layout_result(&r.where, f->nswitches, f->nedges, plan_row_len(in->lids->top),
 		      input_ports(f));
 	rc = take_ranks(&r, e);
@@ -235,7 +278,7 @@ result_take(const struct engine_input *in, const uint8_t *output, struct engine_
 		return rc;
 	text_take(out->note, LAYOUT_TEXT, r.made.note, sizeof(r.made.note));
 	find_idle(&r);
-	parallel_run(in->options->threads, f->nswitches, 16, take_rows, &r);
+	parallel_run(in->options->threads, f->nswitches, 64, take_rows, &r);
 	mem_free(r.idle);
 	return 0;
 }

@@ -48,7 +48,7 @@ stage_text(uint32_t stage, const char *routes, char *text, size_t size)
 	};
 
 	if (stage == LAYOUT_ROUTES)
-		snprintf(text, size, "routed %s", routes ? routes : "");
+		snprintf(text, size, "routed %s", routes);
 	else
 		snprintf(text, size, "%s", stage < LAYOUT_STAGES && texts[stage] ? texts[stage] :
 			 "did what is not known");
@@ -58,31 +58,31 @@ stage_text(uint32_t stage, const char *routes, char *text, size_t size)
 static int
 look_at(const struct child *c, struct memory *output, const char *routes, struct error *e)
 {
-	const struct layout_output *made;
+	struct layout_output made;
 	char doing[96], why[LAYOUT_TEXT];
 	int rc = memory_seal(output, e);
 
-	if (rc || (rc = memory_look(output, e)))
+	if (rc)
 		return rc;
-	made = (const struct layout_output *)(const void *)output->at;
-	stage_text(made->stage, routes, doing, sizeof(doing));
+	memory_read(output, &made, sizeof(made), 0);
+	stage_text(made.stage, routes, doing, sizeof(doing));
 	rc = child_verdict(c, doing, e);
 	if (rc)
 		return rc;
-	text_take(why, sizeof(why), made->why, sizeof(made->why));
-	if (made->refused && made->stage == LAYOUT_ROUTES)
+	text_take(why, sizeof(why), made.why, sizeof(made.why));
+	if (made.refused && made.stage == LAYOUT_ROUTES)
 		return error_set(e, ERR_REFUSED, "%s%s", why[0] ? "says: " :
 				 "does not say why it refuses", why);
-	if (made->refused)
+	if (made.refused)
 		return error_set(e, ERR_REFUSED, "%s", why);
-	if (made->stage != LAYOUT_DONE)
+	if (made.stage != LAYOUT_DONE)
 		return error_set(e, ERR_REFUSED, "ended with status 0 while it %s", doing);
 	return 0;
 }
 
 int
 plugin_run(const struct plugin *p, const struct memory *input, struct memory *output,
-	   unsigned time_ms, const char *routes, struct error *e)
+	   const struct plugin_task *task, struct error *e)
 {
 	struct child_start start = { .plugin = p, .input = input->fd, .output = output->fd,
 				     .channel = -1 };
@@ -93,8 +93,10 @@ plugin_run(const struct plugin *p, const struct memory *input, struct memory *ou
 	c = child_start(&start, e);
 	if (!c)
 		return e->code;
-	child_wait(c, time_ms);
-	rc = look_at(c, output, routes, e);
+	if (task->in)
+		result_prepare(task->in, task->out);
+	child_wait(c, task->time_ms);
+	rc = look_at(c, output, task->what, e);
 	child_free(c);
 	return rc;
 }
@@ -108,18 +110,18 @@ route(const struct plugin *p, const struct engine_input *in, struct engine_outpu
 	struct memory input = MEMORY_NONE, output = MEMORY_NONE;
 	const struct fabric *f = in->fabric;
 	struct layout_result r;
-	char hosts[48];
+	struct plugin_task task = { .time_ms = p->limits.time_ms, .in = in, .out = out };
 	int rc;
 
-	snprintf(hosts, sizeof(hosts), "%u host%s", f->ncas, f->ncas == 1 ? "" : "s");
+	snprintf(task.what, sizeof(task.what), "%u host%s", f->ncas, f->ncas == 1 ? "" : "s");
 	layout_result(&r, f->nswitches, f->nedges, plan_row_len(in->lids->top), input_ports(f));
 	rc = input_make(&input, p, LAYOUT_ROUTE, in, e);
 	if (!rc)
 		rc = memory_new(&output, "weft-result", r.size, false, e);
 	if (!rc)
-		rc = plugin_run(p, &input, &output, p->limits.time_ms, hosts, e);
+		rc = plugin_run(p, &input, &output, &task, e);
 	if (!rc)
-		rc = result_take(in, output.at, out, e);
+		rc = result_take(in, &output, out, e);
 	memory_free(&input);
 	memory_free(&output);
 	return rc;

@@ -8,6 +8,7 @@ unit_tests :=
 fuzz_targets :=
 tsan_tests :=
 e2e_programs :=
+include tests/plugins/files.mk
 include $(sort $(wildcard tests/unit/*.mk))
 include tests/fuzz/files.mk
 $(foreach t,$(unit_tests),$(eval $(t)_main := tests/unit/$(t).c))
