@@ -14,11 +14,15 @@
  * way goes where lanes change over. So each switch is tried as the root, beginning with the one
  * that was it before, until the whole tree closes no loop. Where none does, trees are built link by
  * link from one root after the other: first along these ways, then as links come, and whatever
- * closes a loop is left out, until one has all switches. In a large fabric not all roots are tried;
- * the tree with most switches is taken then.
+ * closes a loop is left out, until one has all switches. Where none has, after many losses or
+ * where ways were searched for in any direction, links come in any order, again and again: often
+ * some order is good. In a large fabric not all roots and orders are tried; the tree with most
+ * switches is taken then.
  */
 #define TRIES 4096u		/* whole trees */
-#define WORK 400000000u		/* lanes of links looked at for trees that are built */
+#define CHANCES 5000u		/* trees of links in any order */
+#define WORK 400000000u		/* lanes of links looked at for trees that are built; for those of
+				 * links in any order as much again */
 
 struct builder {
 	struct checker c;		/* its graph is what unicast packets wait for, and more */
@@ -34,6 +38,8 @@ struct builder {
 	bool *spanned;			/* by part of the fabric */
 	uint32_t *queue;		/* switches in the order of joining */
 	uint32_t len;			/* how many */
+	uint32_t *branch;		/* edges that may join the tree next */
+	uint32_t nbranches;		/* how many */
 	uint64_t work;			/* links that were tried */
 };
 
@@ -228,26 +234,107 @@ build(struct builder *b, uint32_t root)
 	grow(b, root, false, true);
 }
 
-/* The root from which a tree gets farthest, beginning with the first; it is left built. */
+static bool
+may_be_root(const struct builder *b, uint32_t sw, uint32_t first)
+{
+	return b->c.part[sw] == b->c.part[first] && !is_silent(b, sw);
+}
+
+/* The next of a sequence of numbers that look random, and are the same each time. */
+static uint32_t
+draw(uint64_t *state, uint32_t below)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)((*state >> 33) % below);
+}
+
 static void
-build_best(struct builder *b, uint32_t first, uint32_t size)
+add_branches(struct builder *b, uint32_t sw)
+{
+	for (uint32_t e = b->f->edge_first[sw]; e < b->f->edge_first[sw + 1]; e++)
+		if (b->root[b->f->edges[e].to] == FABRIC_NONE && !is_silent(b, b->f->edges[e].to))
+			b->branch[b->nbranches++] = e;
+}
+
+/* Link by link in an order that the number tells, as it tells the root. A link that closes a loop
+ * does so for good, for what is waited for only becomes more. */
+static void
+build_by_chance(struct builder *b, uint32_t number)
+{
+	uint32_t root = number % b->f->nswitches;
+	uint64_t seed = number;
+
+	clear(b);
+	b->nbranches = 0;
+	join(b, root, root);
+	add_branches(b, root);
+	while (b->nbranches) {
+		uint32_t i = draw(&seed, b->nbranches), e = b->branch[i];
+		uint32_t to = b->f->edges[e].to;
+
+		b->branch[i] = b->branch[--b->nbranches];
+		if (b->root[to] != FABRIC_NONE || !add_carefully(b, e))
+			continue;
+		join(b, to, root);
+		add_branches(b, to);
+	}
+}
+
+/* One root after the other, beginning with the first, until a tree has all switches; returns how
+ * many behind the first one the best is. */
+static uint32_t
+best_root(struct builder *b, uint32_t first, uint32_t size, uint32_t *most)
 {
 	uint64_t lanes = (uint64_t)b->f->nedges * b->c.channels.lanes;
-	uint32_t n = b->f->nswitches, best = 0, most = 0;
+	uint32_t n = b->f->nswitches, best = 0;
 
+	*most = 0;
 	b->work = 0;
-	for (uint32_t i = 0; i < n && most < size && (!most || b->work * lanes < WORK); i++) {
+	for (uint32_t i = 0; i < n && *most < size && (!*most || b->work * lanes < WORK); i++) {
 		uint32_t sw = (first + i) % n;
 
-		if (b->c.part[sw] != b->c.part[first] || is_silent(b, sw))
+		if (!may_be_root(b, sw, first))
 			continue;
 		build(b, sw);
+		if (b->len <= *most)
+			continue;
+		*most = b->len;
+		best = i;
+	}
+	return best;
+}
+
+/* The number of the best order of links, if it is better than `most`; else CHANCES. */
+static uint32_t
+best_chance(struct builder *b, uint32_t first, uint32_t size, uint32_t most)
+{
+	uint64_t lanes = (uint64_t)b->f->nedges * b->c.channels.lanes;
+	uint32_t best = CHANCES;
+
+	b->work = 0;
+	for (uint32_t i = 0; i < CHANCES && most < size && b->work * lanes < WORK; i++) {
+		if (!may_be_root(b, i % b->f->nswitches, first))
+			continue;
+		build_by_chance(b, i);
 		if (b->len <= most)
 			continue;
 		most = b->len;
 		best = i;
 	}
-	build(b, (first + best) % n);
+	return best;
+}
+
+/* The tree that gets farthest is left built. */
+static void
+build_best(struct builder *b, uint32_t first, uint32_t size)
+{
+	uint32_t most, root = best_root(b, first, size, &most);
+	uint32_t chance = best_chance(b, first, size, most);
+
+	if (chance < CHANCES)
+		build_by_chance(b, chance);
+	else
+		build(b, (first + root) % b->f->nswitches);
 }
 
 static void
@@ -291,6 +378,7 @@ span_make(const struct check_input *in, uint16_t sls, uint32_t near)
 	b.root = mem_array(n + 1, sizeof(*b.root));
 	b.queue = mem_array(n + 1, sizeof(*b.queue));
 	b.spanned = mem_array(n + 1, sizeof(*b.spanned));
+	b.branch = mem_array(in->fabric->nedges + 1, sizeof(*b.branch));
 	checker_init(&b.c, &alone);
 	b.size = checker_graph(&b.c);
 	b.base = mem_array(b.size + 1, 1);
@@ -307,6 +395,7 @@ span_make(const struct check_input *in, uint16_t sls, uint32_t near)
 	mem_free(b.parent);
 	mem_free(b.root);
 	mem_free(b.queue);
+	mem_free(b.branch);
 	mem_free(b.spanned);
 	return s;
 }

@@ -42,7 +42,8 @@ CLIENT = os.path.join(BUILD, "bench_join")
 ECHO = os.path.join(BUILD, "bench_ask")
 CLIENTS = 25
 WINDOW = 32     # requests under way of each
-REST = 1.5      # seconds without a MAD that mean rest
+REST = 1.5      # seconds without a MAD that mean rest, with weftd that does not read counters
+NO_COUNTERS = "    health: {counters_interval: 0}\n"
 STORMS = {"many": ("ft3-16", 400, 25), "ipoib": ("ft3-16", 10, 1000), "large": ("ft3-32", 2, 5000)}
 JOINED = re.compile(r"joined \d+ in ([0-9.]+) s")
 NODE = re.compile(r"port_guid\.*(0x[0-9a-f]+).*?NodeDescription\.*(\S+)", re.S)
@@ -154,7 +155,7 @@ def storm(make, path, groups, members):
 def compare(name, repeats, folder):
     fabric, groups, members = STORMS[name]
     rows = {"OpenSM": [], "weftd": []}
-    makers = [("OpenSM", OpenSM), ("weftd", lambda lab: Weftd(lab, engines="fattree"))]
+    makers = [("OpenSM", OpenSM), ("weftd", lambda lab: Weftd(lab, "fattree", extra=NO_COUNTERS))]
     path = fabrics.fabric(fabric, folder)
     for i in range(repeats):
         for who, make in makers if i % 2 == 0 else makers[::-1]:

@@ -138,6 +138,39 @@ ways_by_turns(void **state)
 	with_lids("random 30 6 1 1", "fatpaths", 1);
 }
 
+/* Of ten fabrics that have lost so many links, how many members are left out. */
+static unsigned
+left_after(unsigned links, const char *recipe, const char *engine)
+{
+	struct fabric *f = help_generate(recipe, true, 3);
+	struct error e = { 0 };
+	struct plan *whole = help_route(f, engine, NULL, 8, &e);
+	unsigned left = 0;
+
+	assert_non_null(whole);
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		struct fabric *g = help_cut_links(f, links, seed);
+		struct plan *p = help_route(g, engine, whole, 8, &e);
+
+		left += p ? grow(p) : 0;
+		plan_unref(p);
+		fabric_unref(g);
+	}
+	plan_unref(whole);
+	fabric_unref(f);
+	return left;
+}
+
+/* Trees that are only built along the ways to a root and then as links come leave out 22, 8, 50. */
+static void
+many_losses(void **state)
+{
+	(void)state;
+	assert_int_equal(left_after(12, "torus 4 4 4 1", "torus"), 0);
+	assert_int_equal(left_after(5, "dragonfly 4 2 2 9", "dragonfly"), 0);
+	assert_in_range(left_after(5, "torus 4 4 4 1", "nue"), 0, 8);
+}
+
 /* The root is kept where it can be. */
 static void
 root_stays(void **state)
@@ -169,7 +202,7 @@ main(void)
 		cmocka_unit_test(tori),
 		cmocka_unit_test(meshes),
 		cmocka_unit_test(groups), cmocka_unit_test(ways_by_turns),
-		cmocka_unit_test(root_stays),
+		cmocka_unit_test(many_losses), cmocka_unit_test(root_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
