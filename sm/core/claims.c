@@ -8,6 +8,10 @@
  * claimant is left out and both routes are told. If not, its cable is struck out and the claimant
  * is probed again.
  *
+ * Cables that are moved under a sweep look like that too: what was found before and after does not
+ * go together, and requests go by routes that lead elsewhere by then. So nothing is told before a
+ * second sweep, from the start and at once, has come to the same.
+ *
  * Claims wait in topo.claims until their ports are joined or go down. Those that were refused are
  * probed again with back-off by light sweeps, and at once when topo.c finds that the holder of the
  * GUID lost a cable, another GUID or its life.
@@ -88,6 +92,10 @@ claims_refuse(struct subnet *s, struct live_port *p, const struct live_port *fir
 	p->probe_after = loop_now(s->env.loop) + sweep_backoff(p->probe_failures);
 	if (p->flags & LIVE_PORT_DUPLICATE)
 		return;
+	if (!s->sweep.again) {
+		s->sweep.doubtful = true;
+		return;
+	}
 	p->flags |= LIVE_PORT_DUPLICATE;
 	remarks_add(&s->topo, p->device);
 	refuse_tell(s, p, first);

@@ -198,15 +198,6 @@ probe_done(struct subnet *s, struct live_port *p, const struct transact_result *
 	sweep_level_done(s, p->level);
 }
 
-/* No link came or went since that was told last: behind those that were brought up since are those
- * who were found there. */
-static void
-cables_stayed(struct device *d)
-{
-	for (unsigned n = 1; n <= d->info.num_ports; n++)
-		d->ports[n].raised = false;
-}
-
 static void
 switch_info_done(struct subnet *s, struct device *d, const struct transact_result *res)
 {
@@ -236,8 +227,6 @@ switch_info_done(struct subnet *s, struct device *d, const struct transact_resul
 	if (changed && s->role == ROLE_MASTER && !s->first_master_sweep)
 		d->want_clear = true;
 	d->wait_switch_info = d->want_clear;
-	if (!changed)
-		cables_stayed(d);
 	if (!d->dirty && !changed)
 		return;
 	d->dirty = false;
@@ -396,11 +385,9 @@ port_up(struct subnet *s, struct live_port *p, const struct portinfo *old)
 		sweep_want_port(s, live_peer(p));
 	if (!sweep_may_probe(s, p) || (p->peer && p->link_sweep == s->sweep.id))
 		return;
-	/* In INIT it may be another cable than it was, whoever saw it come up; and where a link of
-	 * this switch came or went it was perhaps in INIT when a push brought it up. */
+	/* In INIT it may be another cable than it was, whoever saw it come up. */
 	if (s->sweep.kind == SWEEP_HEAVY || (!p->peer && due) ||
-	    (p->peer && (p->info.state == PORT_INIT || p->fell || sweep_retry_due(s, p) ||
-			 (p->raised && p->device->info.node_type == NODE_SWITCH))))
+	    (p->peer && (p->info.state == PORT_INIT || p->fell || sweep_retry_due(s, p))))
 		sweep_probe(s, p);
 }
 

@@ -26,6 +26,16 @@ subnet_address(struct subnet *s, struct device *d, unsigned port, struct transac
 	return true;
 }
 
+bool
+subnet_address_behind(struct transact_request *r, unsigned port)
+{
+	if (r->hops == SMP_MAX_HOPS)
+		return false;
+	/* The path lies in the subnet's scratch space. */
+	((uint8_t *)(uintptr_t)r->path)[++r->hops] = (uint8_t)port;
+	return true;
+}
+
 static bool
 on_next(void *arg, struct transact_target *t, struct transact_request *r)
 {

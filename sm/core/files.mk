@@ -52,7 +52,9 @@ core_src := \
 	sm/core/push_pkeys.c \
 	sm/core/push_vlarb.c \
 	sm/core/push_port.c \
+	sm/core/push_prove.c \
 	sm/core/push_seen.c \
+	sm/core/push_step.c \
 	sm/core/push_table.c \
 	sm/core/reader.c \
 	sm/core/refresh.c \

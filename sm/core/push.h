@@ -61,11 +61,14 @@ enum push_step {
 	PUSH_ARBITRATION,	/* VL arbitration tables, where QoS is configured */
 	PUSH_NEW,		/* live fabric: tables of switches that forward nothing yet */
 	PUSH_LINKS,		/* and links between switches that have tables: fields, ARMED */
+	PUSH_LINKS_PROVE,	/* who is at their ends, asked once more; */
 	PUSH_LINKS_UP,		/* and ACTIVE, before any table leads packets there */
 	PUSH_STAGE,		/* old and new do not mix: entries that change, set by set */
 	PUSH_DRAIN_WAIT,	/* packets of the old tables leave the fabric */
 	PUSH_CONFIG,		/* tables, port fields, ARMED */
 	PUSH_GROUPS,		/* groups of adaptive routing get all that they will have */
+	PUSH_PROVE,		/* hosts whose links are ARMED are asked once more who they are, */
+	PUSH_PROVE_CABLES,	/* and switches who is behind their ports */
 	PUSH_ACTIVATE,		/* ARMED to ACTIVE */
 	PUSH_DONE,
 };
@@ -93,12 +96,24 @@ struct plan_stages {
 	struct plan_row **rows[STAGES_MAX + 1];	/* by switch; NULL: it stays as it is */
 };
 
+/* The way of a request that proves cables. */
+#define PUSH_WAY_HOPS 15
+struct push_way {
+	uint32_t version;		/* topo.path_version then */
+	uint8_t hops;			/* ports in `out` */
+	uint8_t out[PUSH_WAY_HOPS];	/* that it leaves by, the last one first */
+};
+
 struct push {
 	enum push_step step;
 	struct plan *plan;		/* being programmed; reference held */
 	struct plan_stages *stages;	/* owned; NULL: none is needed */
 	unsigned stage;			/* the set that is being written */
 	bool live;			/* some switch forwarded already when the push began */
+	struct push_way *ways;		/* of requests that prove cables, owned; */
+	uint32_t nways;			/* of these, */
+	uint32_t ways_size;		/* and room for so many */
+	bool astray;			/* a cable does not lead where it did: requests go astray */
 	bool cut;			/* a set did not get through: the rest is left for later */
 	bool starting;			/* the step has not begun at all devices yet */
 	enum push_end end;		/* in PUSH_DONE: what is being done */

@@ -81,20 +81,26 @@ void
 push_port_set(struct subnet *s, struct device *d, const struct transact_result *res);
 void
 push_port_read(struct subnet *s, struct device *d, const struct transact_result *res);
-/* A host that was brought up to ARMED and has not told since who it is; */
-bool
-push_port_unproved(const struct subnet *s, const struct live_port *p);
-/* and its NodeInfo. */
-void
-push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res);
-/* It is who it was, and holds what it was given: it may carry traffic. */
-void
-push_port_rise(struct subnet *s, struct device *d, unsigned n);
 /* It was reset, or is another: nothing that it holds is known, and it is looked at again. */
 void
 push_port_doubt(struct subnet *s, struct live_port *p, const char *why);
 void
 push_port_looked(struct subnet *s, struct device *d, const struct transact_result *res);
+/* push_prove.c: links before they carry traffic. */
+/* Port of a host, or the nearer one of a cable between switches, whose link was brought up to
+ * ARMED; and it was not asked since who is there. */
+bool
+push_port_unproved(const struct subnet *s, const struct live_port *p);
+/* Ask; in PUSH_PROVE hosts alone. */
+bool
+push_prove_next(struct subnet *s, struct device *d, struct transact_request *r, unsigned *port);
+/* The request has the usual way to the device: make that the one that it is to go. False: it would
+ * be too long. */
+bool
+push_prove_address(struct subnet *s, struct device *d, struct transact_request *r);
+/* An answer, or none; true: that is no failure of the device. */
+bool
+push_prove_answer(struct subnet *s, struct device *d, const struct transact_result *res);
 /* push_pkeys.c: P_Key tables. */
 /* The plan of this push has some. */
 bool

@@ -235,7 +235,8 @@ push_pkeys_prove(struct subnet *s, struct live_port *p)
 bool
 push_pkeys_activates(const struct subnet *s)
 {
-	return s->push.step == PUSH_ACTIVATE || s->push.step == PUSH_LINKS_UP;
+	return s->push.step == PUSH_PROVE || s->push.step == PUSH_PROVE_CABLES ||
+	       s->push.step == PUSH_LINKS_PROVE;
 }
 
 bool
@@ -266,7 +267,7 @@ push_pkeys_proved(struct subnet *s, struct device *d, const struct transact_resu
 	if (!res->mad_status)
 		tables_saw_pkeys(&s->topo.tables, p, 0, res->data);
 	if (block_held(s, p, port, 0, want) == 1)
-		push_port_rise(s, d, n);
+		p->raised = false;
 	else
 		push_port_doubt(s, p, "other P_Keys are held than were set");
 	return true;

@@ -6,13 +6,8 @@
  *
  * An answer does not say whose it is, and while a plan is made and written cables can be moved, so
  * that what was meant for one device gets to another. So no link carries traffic before it is known
- * who is behind it. One that came up anew within the push is left to the sweep (live_port.fell). A
- * host that is ARMED is asked once more who it is: if its place was taken before that it is found
- * now, and afterwards nobody can take it unseen, for a link that comes up anew is in INIT, from
- * where no step leads to ACTIVE. So it is with its P_Keys, which it has lost if it was reset after
- * it was given them, and the link had not been up before (push_pkeys_prove). Between switches that
- * would be a request for each cable; a sweep asks there when the switch says that links came or
- * went since (live_port.raised).
+ * who is behind it. One that came up anew within the push is left to the sweep (live_port.fell), of
+ * others that is asked once more (push_prove.c).
  */
 #include "sm/core/push_i.h"
 
@@ -130,27 +125,6 @@ push_port_looked(struct subnet *s, struct device *d, const struct transact_resul
 	s->want_route = true;
 }
 
-bool
-push_port_unproved(const struct subnet *s, const struct live_port *p)
-{
-	return p->raised && p->info.state == PORT_ARMED && p->device != s->topo.own &&
-	       p->device->info.node_type != NODE_SWITCH;
-}
-
-void
-push_port_rise(struct subnet *s, struct device *d, unsigned n)
-{
-	struct live_port *p = &d->ports[n], *peer = live_peer(p);
-
-	if (!peer)
-		return;
-	p->raised = peer->raised = false;
-	bits_set(&d->activate, p->number);
-	bits_set(&peer->device->activate, peer->number);
-	transact_ready(s->transact, &d->agent.target);
-	transact_ready(s->transact, &peer->device->agent.target);
-}
-
 void
 push_port_doubt(struct subnet *s, struct live_port *p, const char *why)
 {
@@ -169,19 +143,4 @@ push_port_doubt(struct subnet *s, struct live_port *p, const char *why)
 		snprintf(s->push.first_failure, sizeof(s->push.first_failure),
 			 "where %s was found %s", text, why);
 	push_look_again(s, p->peer);
-}
-
-void
-push_port_proved(struct subnet *s, struct device *d, const struct transact_result *res)
-{
-	struct live_port *p = &d->ports[res->cookie <= d->info.num_ports ? res->cookie : 0];
-	struct nodeinfo ni;
-
-	nodeinfo_decode(&ni, res->data);
-	if (!p->peer)
-		return;
-	if (ni.node_guid != d->guid || ni.port_guid != p->guid || ni.local_port != p->number)
-		push_port_doubt(s, p, "another device answers");
-	else if (!push_pkeys_prove(s, p))
-		push_port_rise(s, d, p->number);
 }

@@ -507,6 +507,12 @@ subnet_sweep_done(struct subnet *s)
 	peers_swept(s);
 	if (s->role == ROLE_WAITING)
 		set_role(s, ROLE_DISCOVERING, "");
+	if (s->role == ROLE_DISCOVERING && s->sweep.doubtful) {
+		/* What is known of cables may lead all requests astray. */
+		forget_devices(s);
+		subnet_rest(s);
+		return;
+	}
 	if (s->role == ROLE_DISCOVERING && peers_overlooked(s)) {
 		s->wanted = SWEEP_HEAVY;
 		subnet_rest(s);

@@ -255,6 +255,9 @@ dispatch_start(struct subnet *s);
 /* Fill the addressing of a request to a device through its port; false if no route is known. */
 bool
 subnet_address(struct subnet *s, struct device *d, unsigned port, struct transact_request *r);
+/* What is addressed to a device goes to who is behind this port of it; false: that is too far. */
+bool
+subnet_address_behind(struct transact_request *r, unsigned port);
 
 /* office.c: who led last. */
 void

@@ -386,15 +386,13 @@ probe_next(struct subnet *s, struct live_port *p, struct transact_request *r)
 		probe_finish(s, p);
 		return false;
 	}
-	if (r->hops == SMP_MAX_HOPS) {
+	if (!subnet_address_behind(r, p->number)) {
 		too_far(s, p);
 		probe_finish(s, p);
 		return false;
 	}
 	r->method = MAD_GET;
 	r->attr_id = ATTR_NODE_INFO;
-	/* The path lies in the subnet's scratch space: one hop further, out of this port. */
-	((uint8_t *)(uintptr_t)r->path)[++r->hops] = p->number;
 	r->retries_less = p->flags & LIVE_PORT_UNANSWERED ? 15 : 0;
 	p->flags |= LIVE_PORT_PROBED;
 	p->flags &= (uint16_t)~LIVE_PORT_TOO_FAR;
@@ -559,7 +557,8 @@ sweep_start(struct subnet *s, enum sweep_kind kind)
 	w->started = loop_now(s->env.loop);
 	w->open_level = w->last_level = 0;
 	w->answers = w->tick_answers = 0;
-	w->changed = w->curtailed = false;
+	w->again = w->kind == SWEEP_HEAVY && w->doubtful;
+	w->changed = w->curtailed = w->doubtful = false;
 	w->told = s->told || s->dirty.len;
 	s->told = false;
 	w->rounds = 0;
@@ -758,6 +757,8 @@ sweep_end(struct subnet *s)
 	}
 	topo_make_paths(t, ++t->marks);
 	claims_sweep_ended(s);
+	if (s->sweep.doubtful)
+		subnet_want_sweep(s, SWEEP_HEAVY);
 	subnet_sweep_done(s);
 }
 

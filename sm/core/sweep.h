@@ -40,6 +40,8 @@ struct sweep {
 	unsigned rounds;		/* suspects are being asked over other paths: how often */
 	uint64_t round_answers;		/* answers seen when the last round began */
 	bool changed;			/* the model differs from the snapshot */
+	bool doubtful;			/* two devices seem to claim a GUID */
+	bool again;			/* the one before was doubtful */
 	bool told;			/* it looks at what was told of unasked */
 	bool curtailed;			/* a light sweep asks nobody any more who is not known to
 					 * have changed */

@@ -107,7 +107,10 @@ struct live_port {
 	uint8_t level;			/* distance under which its probe is counted */
 	bool fell;			/* its link came up anew since it was asked last who is
 					 * behind it; of both ends */
-	bool raised;			/* a push has brought its link up since then */
+	bool raised;			/* a push has brought its link to ARMED since then, and
+					 * not asked once more */
+	bool passed;			/* a request is under way that is to prove its cable */
+	bool plainly;			/* it is asked by the usual way, for others lead astray */
 	uint16_t flags;			/* enum port_flags */
 };
 

@@ -149,7 +149,8 @@ test_port_down(void **state)
 /*
  * A three-level fat tree of 8-port switches has 128 hosts, 80 switches and 384 cables: 128 to the
  * hosts, 128 to the middle, 128 to the top. Least: NodeInfo once a cable and once here, and once
- * more of each other host, before its link carries traffic; PortInfo once a port of a switch (9
+ * more of each other host, by ways that take in all other cables too, before they carry traffic;
+ * PortInfo once a port of a switch (9
  * with port 0) and once a host; two Sets a cabled port (INIT to ARMED with all else, ARMED to
  * ACTIVE) and one a port 0; 207 or 208 LIDs are four blocks a switch.
  */

@@ -14,8 +14,10 @@
  * Two devices change places while a subnet manager programs them: with each request of a bring-up,
  * of a restart and of a return, at once or by a hand that takes its time. The links are up again
  * before the next request, and an answer does not say whose it is. All the same nobody has a key of
- * others on a link that carries traffic, and in the end each device holds what is meant for it,
- * without an administrator's help. Nor does a host lack its keys that is reset with any request.
+ * others on a link that carries traffic, no link between switches carries traffic that leads
+ * elsewhere than is known, nobody is said to have another's GUID, and in the end each device holds
+ * what is meant for it, without an administrator's help. Nor does a host lack its keys that is
+ * reset with any request.
  */
 #define BOUND SEC(40)		/* light sweeps come every 10 s */
 #define KEY 0x42		/* of a partition with one member, the host in the first place */
@@ -60,6 +62,25 @@ look(const struct run *r)
 	}
 }
 
+/* A link between switches that carries traffic is the one that is known. */
+static void
+look_at_links(const struct run *r)
+{
+	const struct bed *b = r->sm->bed;
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct device *d = topo_find(&r->sm->s->topo, b->net->nodes[r->near[i]].guid);
+		const struct live_port *p = d ? &d->ports[r->near_port[i]] : NULL;
+		uint32_t peer = b->m->nodes[r->near[i]].ports[r->near_port[i]].peer;
+
+		if (b->net->nodes[r->far[i]].type != IBNET_SWITCH || peer == IBNET_NONE ||
+		    model_portinfo(b->m, r->near[i], r->near_port[i])->state != PORT_ACTIVE)
+			continue;
+		if (p && p->peer && p->peer->guid != b->net->nodes[peer].guid)
+			fail_msg("request %u: a link is up and not known", r->at);
+	}
+}
+
 /* ---- The change ---- */
 
 static void
@@ -101,6 +122,7 @@ count(struct bed_sm *sm, struct port_mad *m)
 
 	(void)m;
 	look(r);
+	look_at_links(r);
 	if (!r->armed || r->seen++ < r->at)
 		return true;
 	r->armed = false;
@@ -227,6 +249,8 @@ with_request(const struct exchange *c, unsigned at)
 		unplug(&r);
 	if (!becomes_right(&r))
 		fail_msg("request %u: %s", at, r.sm->why[0] ? r.sm->why : "keys are elsewhere");
+	if (r.sm->nevents[EVENT_DUPLICATE])
+		fail_msg("request %u: two devices are said to have one GUID", at);
 	config_free(r.policy);
 	bed_free(r.sm->bed);
 	return struck;
@@ -285,6 +309,14 @@ hosts_that_are_reset(void **state)
 }
 
 static void
+switches_at_bring_up(void **state)
+{
+	(void)state;
+	all_requests(&(struct exchange){ SWITCHES, .cause = comes_up });
+	all_requests(&(struct exchange){ SWITCHES, .cause = comes_up, .hand = MSEC(300) });
+}
+
+static void
 switches_at_a_restart(void **state)
 {
 	(void)state;
@@ -307,6 +339,7 @@ main(void)
 		cmocka_unit_test(hosts_at_a_restart),
 		cmocka_unit_test(hosts_that_return),
 		cmocka_unit_test(hosts_that_are_reset),
+		cmocka_unit_test(switches_at_bring_up),
 		cmocka_unit_test(switches_at_a_restart),
 		cmocka_unit_test(switches_that_return),
 	};

@@ -41,14 +41,44 @@ state_asked(const struct tap_mad *e)
 	return i.state;
 }
 
+/* Cables between switches on the way of a request that are not on the list yet: they join it. */
+static void
+pass_cables(const struct bed_sm *sm, const struct smp *smp, uint32_t list[64][2], size_t *len)
+{
+	const struct ibnet *net = sm->bed->net;
+	uint32_t at = sm->node;
+
+	for (unsigned i = 1; i <= smp->hop_count; i++) {
+		const struct ibnet_port *p = &net->nodes[at].ports[smp->path[i]];
+		uint32_t from = at, port = smp->path[i], k = 0;
+
+		at = p->peer;
+		if (net->nodes[from].type != IBNET_SWITCH || net->nodes[at].type != IBNET_SWITCH)
+			continue;
+		if (at < from) {
+			port = p->peer_port;
+			from = at;
+		}
+		while (k < *len && (list[k][0] != from || list[k][1] != port))
+			k++;
+		assert_true(k < 64);
+		list[k][0] = from;
+		list[k][1] = port;
+		*len += k == *len;
+	}
+}
+
 /* No Set before discovery has ended and the proof stands; our own LID first; no ACTIVE before the
- * last table is answered, and the other 15 hosts have told once more who they are. */
+ * last table is answered, and the other 15 hosts have told once more who they are, by ways that
+ * take in each of the 32 cables between switches. */
 static void
 order_of_bring_up(void **state)
 {
 	struct tap *t;
 	struct bed_sm *sm = sm_on("ft3 4", &t);
 	size_t first_set = 0, last_probe = 0, last_table = 0, first_active = 0, again = 0;
+	size_t cables = 0, last_again = 0;
+	uint32_t list[64][2];
 
 	(void)state;
 	bed_start(sm);
@@ -58,10 +88,13 @@ order_of_bring_up(void **state)
 
 		if (!e->in && e->smp.h.method == MAD_SET && !first_set)
 			first_set = i;
-		if (e->smp.h.attr_id == ATTR_NODE_INFO && last_table)
-			again += !e->in;
-		else if (e->smp.h.attr_id == ATTR_NODE_INFO ||
-			 e->smp.h.attr_id == ATTR_NODE_DESCRIPTION)
+		if (e->smp.h.attr_id == ATTR_NODE_INFO && last_table && !e->in) {
+			again++;
+			last_again = i;
+			pass_cables(sm, &e->smp, list, &cables);
+		}
+		if ((e->smp.h.attr_id == ATTR_NODE_INFO && !last_table) ||
+		    e->smp.h.attr_id == ATTR_NODE_DESCRIPTION)
 			last_probe = i;
 		if (e->smp.h.attr_id == ATTR_LINEAR_FDB)
 			last_table = i;
@@ -70,6 +103,8 @@ order_of_bring_up(void **state)
 	}
 	assert_true(first_set > last_probe);
 	assert_int_equal(again, 15);
+	assert_int_equal(cables, 32);
+	assert_true(first_active > last_again);
 	/* The worker that routes and proves takes a millisecond of virtual time. */
 	assert_true(t->log[first_set].at - t->log[first_set - 1].at >= MSEC(1));
 	assert_int_equal(t->log[first_set].smp.h.attr_id, ATTR_PORT_INFO);
