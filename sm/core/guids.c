@@ -7,8 +7,9 @@
  * published, the blocks in which ports differ from what is wanted are written as soon as nothing
  * else is under way (stage GUIDS, between others). A port that is read in INIT may have forgotten
  * them, be it for the second time, and so have we what it held (guids_forget()): they are written
- * once more. A block that no alias
- * was ever in is left as it is. One that a device refuses is told once, and tried again when it is
+ * once more. What a port that carries traffic holds and nobody here knows, after a restart, is read
+ * first, so that what is there is not written again. A block that no alias was ever in is left as
+ * it is. One that a device refuses is told once, and tried again when it is
  * changed, when the port comes up again, and after longer and longer.
  */
 #include "sm/core/guids.h"
@@ -147,6 +148,12 @@ guids_write(struct subnet *s)
 
 /* ---- Requests and answers ---- */
 
+static bool
+is_to_be_read(const struct live_port *p, unsigned block)
+{
+	return p->info.state == PORT_ACTIVE && !((p->guids_known | p->guids_untold) >> block & 1);
+}
+
 /* The next block of the port at the cursor. */
 static bool
 block_next(const struct subnet *s, struct device *d, struct transact_request *r)
@@ -159,7 +166,7 @@ block_next(const struct subnet *s, struct device *d, struct transact_request *r)
 
 		if (is_hopeless(p, b) || !wanted(s, p, b, guids) || !differs(p, b, guids))
 			continue;
-		r->method = MAD_SET;
+		r->method = is_to_be_read(p, b) ? MAD_GET : MAD_SET;
 		r->attr_id = ATTR_GUID_INFO;
 		r->attr_mod = b;
 		r->cookie = p->number;
@@ -208,16 +215,42 @@ refused(struct subnet *s, struct live_port *p, unsigned block, const char *why)
 }
 
 static void
+block_seen(struct live_port *p, const struct transact_result *res)
+{
+	if (!p->guids)
+		p->guids = mem_array(BLOCKS * BLOCK, sizeof(*p->guids));
+	guidinfo_decode(p->guids + res->attr_mod * BLOCK, res->data);
+	p->guids_known |= 1u << res->attr_mod;
+}
+
+/* It was read, and is to be written if it is not as it should be: the port's turn comes again. */
+static void
+block_read(struct subnet *s, struct live_port *p, const struct transact_result *res)
+{
+	uint64_t guids[BLOCK];
+
+	if (res->mad_status)
+		p->guids_untold |= 1u << res->attr_mod;
+	else
+		block_seen(p, res);
+	if (!wanted(s, p, res->attr_mod, guids))
+		return;
+	if (!differs(p, res->attr_mod, guids)) {
+		sa_guids_written(s->sa, p->guid, res->attr_mod);
+		return;
+	}
+	bits_set(&p->device->guid_ports, p->number);
+	transact_ready(s->transact, &p->device->agent.target);
+}
+
+static void
 block_set(struct subnet *s, struct live_port *p, const struct transact_result *res)
 {
 	unsigned block = res->attr_mod;
 	uint64_t guids[BLOCK], sent[BLOCK];
 
-	if (!p->guids)
-		p->guids = mem_array(BLOCKS * BLOCK, sizeof(*p->guids));
-	guidinfo_decode(p->guids + block * BLOCK, res->data);
+	block_seen(p, res);
 	guidinfo_decode(sent, res->sent);
-	p->guids_known |= 1u << block;
 	if (differs(p, block, sent)) {
 		refused(s, p, block, "it keeps others than were set");
 		return;
@@ -244,6 +277,8 @@ guids_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 	if (res->error) {
 		p->guids_known &= ~(1u << res->attr_mod);
 		d->guids_failed = s->guids.failed = true;
+	} else if (res->method == MAD_GET) {
+		block_read(s, p, res);
 	} else if (res->mad_status) {
 		p->guids_known &= ~(1u << res->attr_mod);
 		refused(s, p, res->attr_mod, mad_status_text(res->mad_status));
@@ -341,7 +376,7 @@ guids_all(struct subnet *s)
 void
 guids_forget(struct subnet *s, struct live_port *p)
 {
-	p->guids_known = p->guids_refused = p->guids_told = 0;
+	p->guids_known = p->guids_untold = p->guids_refused = p->guids_told = 0;
 	if (p->guid)
 		map_set(&s->guids.changed, p->guid, 0);
 }
@@ -353,7 +388,7 @@ guids_doubt(struct subnet *s)
 		struct device *d = list_entry(it, struct device, all);
 
 		for (unsigned n = 0; n <= d->info.num_ports; n++)
-			d->ports[n].guids_known = 0;
+			d->ports[n].guids_known = d->ports[n].guids_untold = 0;
 	}
 	s->guids.all = true;
 }

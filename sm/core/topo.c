@@ -303,6 +303,8 @@ topo_link(struct topo *t, struct live_port *a, struct live_port *b)
 	a->peer_number = b->number;
 	b->peer = a->device;
 	b->peer_number = a->number;
+	/* Packets will pass by maps that were not looked at while none did. */
+	a->device->lanes_changed = b->device->lanes_changed = true;
 	t->version++;
 	t->walk_version = t->path_version - 1;	/* there may be ways where there were none */
 	if (t->watch.link)

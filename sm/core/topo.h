@@ -93,6 +93,8 @@ struct live_port {
 					 * by remarks_stubborn() */
 	uint64_t *guids;		/* end port: GUIDInfo as acknowledged; NULL: never was */
 	uint32_t guids_known;		/* bit n: block n of it */
+	uint32_t guids_untold;		/* bit n: block n is not known, and the device refuses to
+					 * tell */
 	uint32_t guids_refused;		/* bit n: block n is not taken, and not tried just now */
 	uint32_t guids_told;		/* and that was told */
 	struct live_congestion *congestion;	/* end port; NULL: never asked; see congestion.c */
@@ -211,7 +213,8 @@ struct device {
 	uint32_t lanes_sw;		/* its switch index there */
 	uint32_t lanes_next;		/* next map to compare, or to read */
 	uint16_t lanes_inflight;	/* requests for maps under way */
-	bool lanes_changed;		/* maps became known, or are not known any more */
+	bool lanes_changed;		/* maps became known, or are not known any more, or a port
+					 * takes part that did not */
 	bool lanes_pending;		/* some of this push are not seen to yet */
 	bool lanes_wait;		/* the answer is waited for before others are set */
 	bool lanes_held;		/* it holds those of this push */
