@@ -186,6 +186,10 @@ struct harness_counts {
 	uint64_t questions;			/* for paths, while things failed, */
 	uint64_t answers;			/* and how many of them were answered and judged */
 	uint64_t sets;				/* SMPs that write */
+	uint64_t restarts;			/* at rest, for which nothing is written */
+	uint64_t frugal;			/* single faults at rest, with those, */
+	uint64_t frugal_needs;			/* what devices held otherwise before, */
+	uint64_t frugal_sets;			/* and SMPs that were written for it */
 };
 
 struct harness_judge;
@@ -385,5 +389,17 @@ harness_query_is_answer(const struct port_mad *m);
 /* Wait until all is well, and see that it stays so; `last`: nothing is broken, and for long. */
 void
 harness_rest(struct harness_run *r, bool last);
+
+/* Until all is well, and until nothing more is written; or that is wrong. */
+void
+harness_settle(struct harness_run *r);
+void
+harness_silence(struct harness_run *r);
+
+/* ---- What is written: harness_frugal.c ---- */
+
+/* When all is mended: single faults, and how much is written for each. */
+void
+harness_frugal(struct harness_run *r);
 
 #endif

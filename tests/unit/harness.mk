@@ -1,5 +1,5 @@
 # The harness of schedules of faults is a library too.
-harness_objs := $(patsubst %,$(BUILD)/obj/tests/unit/harness_%.o,schedule run fault adaptive judge client query rest)
+harness_objs := $(patsubst %,$(BUILD)/obj/tests/unit/harness_%.o,schedule run fault adaptive judge client query rest frugal)
 $(BUILD)/libharness.a: $(harness_objs)
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^

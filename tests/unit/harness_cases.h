@@ -104,6 +104,11 @@ static const struct {
 	{ "a host refuses once to tell of its P_Keys", "mesh 5 4 1; seed=504331 sms=1 lmc=0 "
 	  "engine=0 levels=0 tenants=0 sweep=10; withheld +7 any/0 55704 21334; reroute +1097 "
 	  "any/0 65381 87569; link-down +15 any/0 1741 17130; link-flap +2184 any/0 40183 17236" },
+	{ "aliases are written again by a restart", "xgft 2 2 3 1 2; seed=196640 sms=1 lmc=0 "
+	  "engine=0 levels=0 tenants=0 sweep=10; alias +2140649 any/0 49153 75449" },
+	{ "a host that was there all the time is known again", "torus 5 4 1; seed=495956 sms=1 "
+	  "lmc=0 engine=2 levels=1 tenants=0 sweep=10; hung +5 any/0 32036 10556; sm-port-lost "
+	  "+2806 any/0 87624 8671; reload-engine +1489611 any/0 33021 42871" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

@@ -134,8 +134,8 @@ is_well(struct harness_run *r, char *why, size_t size)
 	return !why[0];
 }
 
-static void
-settle(struct harness_run *r)
+void
+harness_settle(struct harness_run *r)
 {
 	monotime end = loop_now(r->b->loop) + BOUND, pause = PAUSE;
 	char why[600];
@@ -193,8 +193,8 @@ all_sets(const struct harness_run *r)
 	return n + r->ar_sets;
 }
 
-static void
-check_silence(struct harness_run *r)
+void
+harness_silence(struct harness_run *r)
 {
 	monotime end = loop_now(r->b->loop) + SILENT_IN;
 	uint64_t before;
@@ -213,7 +213,7 @@ harness_rest(struct harness_run *r, bool last)
 {
 	harness_say(r, last ? "all is mended" : "all is calm");
 	harness_calm(r, last);
-	settle(r);
+	harness_settle(r);
 	if (r->why[0])
 		return;
 	harness_judge_resume(r);
@@ -224,8 +224,9 @@ harness_rest(struct harness_run *r, bool last)
 	r->counts->sets = r->counts->sets + (last ? all_sets(r) : 0);
 	if (!last || r->why[0])
 		return;
-	check_silence(r);
+	harness_silence(r);
 	harness_adaptive_rest(r);
-	settle(r);
+	harness_settle(r);
 	check_lids(r);
+	harness_frugal(r);
 }

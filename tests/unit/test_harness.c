@@ -405,9 +405,13 @@ tell(const char *program, unsigned processes, double seconds, bool all)
 	       "things failed, %" PRIu64 " answered\n", c.schedules, seconds,
 	       (double)c.schedules / seconds, c.large, c.faults, c.rests, c.judged, c.pairs,
 	       c.registrations, c.sets, c.questions, c.answers);
+	printf("%" PRIu64 " single faults at rest: %" PRIu64 " Sets, where %" PRIu64 " entries, "
+	       "blocks and attributes differed; %" PRIu64 " of them restarts, and no Set\n",
+	       c.frugal, c.frugal_sets, c.frugal_needs, c.restarts);
 	/* So few as a sanitizer's build has time for do not come by every place. */
 	all = all && !IS_SANITIZED && c.schedules + 1 >= SCHEDULES;
 	return failures || (all && (none || c.large * 2 < c.schedules || !c.answers ||
+				    !c.restarts || !c.frugal_sets ||
 				    c.adaptive < 1000 || c.on * 2 < c.able ||
 				    c.faults < 10 * c.schedules));
 }
