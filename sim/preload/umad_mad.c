@@ -20,6 +20,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <rdma/ib_user_mad.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -225,6 +226,7 @@ comes_soon(const uint32_t *count)
 		for (unsigned i = 0; i < LOOKS; i++)
 			if (__atomic_load_n(count, __ATOMIC_ACQUIRE))
 				return true;
+		sched_yield();
 	} while (now() < end);
 	return false;
 }

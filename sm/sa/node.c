@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sm/sa/ask.h"
 
-#include <stdio.h>
+#include <string.h>
 
 /*
  * NodeRecord (IBA 15.2.5.2): one for each end port, that is each port of a channel adapter or
@@ -20,7 +20,7 @@ tell_port(struct sa_ask *a, uint32_t port)
 	r.info = *info;
 	r.info.port_guid = a->f->ports[port].guid;
 	r.info.local_port = a->f->ports[port].number;
-	snprintf(r.description, sizeof(r.description), "%s", n->desc);
+	memcpy(r.description, n->desc, strnlen(n->desc, sizeof(r.description) - 1));
 	return sa_offer(a, &r);
 }
 
