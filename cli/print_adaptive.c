@@ -9,6 +9,18 @@
  */
 #define N(o, key) ((unsigned long long)field_uint(o, key))
 
+/* If they are asked. */
+static void
+print_hosts(const json_t *hosts)
+{
+	char text[RANGES_SIZE];
+
+	if (strcmp(field_str(hosts, "wanted"), "ignore"))
+		emit(stdout, "hosts     %llu: %llu say what they take in any order; all take SL "
+		     "%s\n", N(hosts, "hosts"), N(hosts, "known"),
+		     ranges_text(json_object_get(hosts, "any_order"), text));
+}
+
 static void
 print_wanted(const json_t *data)
 {
@@ -23,6 +35,7 @@ print_wanted(const json_t *data)
 	emit(stdout, "switches  %llu: %llu on, %llu for recovery alone, %llu static, "
 	     "%llu absent, %llu unasked\n", N(n, "switches"), N(n, "on"), N(n, "recovery"),
 	     N(n, "static"), N(n, "absent"), N(n, "unasked"));
+	print_hosts(json_object_get(data, "hosts"));
 	if (N(n, "on") + N(n, "recovery"))
 		emit(stdout, "groups    %llu, %llu at most of one switch\n", N(data, "groups"),
 		     N(data, "groups_max"));

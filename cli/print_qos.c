@@ -104,6 +104,18 @@ print_arbitration(const json_t *links)
 	table_free(t);
 }
 
+/* If there are any. */
+static void
+print_adaptive_sls(const json_t *data)
+{
+	const json_t *sls = json_object_get(data, "adaptive_sls");
+	char text[RANGES_SIZE];
+
+	if (json_array_size(sls))
+		emit(stdout, "switches spread packets of SL %s over several ports\n",
+		     ranges_text(sls, text));
+}
+
 void
 print_qos(const struct cli *c, const json_t *data)
 {
@@ -115,6 +127,7 @@ print_qos(const struct cli *c, const json_t *data)
 	if (!json_array_size(sls)) {
 		emit(stdout, "engine %s: one level of service, whatever the service level\n",
 		     field_str(data, "engine"));
+		print_adaptive_sls(data);
 		return;
 	}
 	emit(stdout, "engine %s: %llu path class%s, %llu lane%s between switches\n",
@@ -123,6 +136,7 @@ print_qos(const struct cli *c, const json_t *data)
 	     plural(N(data, "lanes")));
 	if (json_is_string(json_object_get(data, "shared")))
 		emit(stdout, "%s\n", shared);
+	print_adaptive_sls(data);
 	putchar('\n');
 	print_sls(sls);
 	if (!json_array_size(links))

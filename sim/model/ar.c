@@ -76,6 +76,8 @@ ar_reset(struct sim_node *n)
 {
 	struct ar_switch *a = n->ar, fresh = { .layout = NULL };
 
+	for (unsigned p = 0; n->any_order && p <= n->nports; p++)
+		n->ports[p].in_order = 0;
 	if (!a)
 		return;
 	drop_tables(a);
@@ -128,10 +130,13 @@ ar_init(struct model *m)
 	o = region_alloc(m->region, sizeof(*o));
 	*o = *m->o.ar;
 	m->o.ar = o;
-	for (uint32_t i = 0; i < m->net->nnodes; i++)
+	for (uint32_t i = 0; i < m->net->nnodes; i++) {
+		if (m->nodes[i].type == NODE_CA)
+			m->nodes[i].any_order = o->any_order;
 		if (m->nodes[i].type == NODE_SWITCH &&
 		    (o->all_switches || m->nodes[i].ib->vendor_id == VENDOR_MELLANOX))
 			equip(m, &m->nodes[i], &o->support);
+	}
 }
 
 int

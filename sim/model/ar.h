@@ -45,6 +45,8 @@ struct ar_support {
 
 struct ar_options {
 	struct ar_support support;	/* of the switches that the next line says */
+	uint16_t any_order;		/* bit n: hosts take packets of SL n in any order, and
+					 * say so in ExtendedPortInfo; 0: they do not say it */
 	bool all_switches;		/* all; else those of the vendor, by the file's vendor id */
 	struct ar_layout layout;	/* of the attributes of all switches */
 };

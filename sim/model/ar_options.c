@@ -20,6 +20,7 @@ const struct ar_options ar_options_default = {
 
 const char ar_options_help[] =
 	"  features=NAME+NAME...  general, ar, fr, copy, calc, plft, rn, hbf, pfrn; all, none\n"
+	"  hosts=MASK             service levels that hosts take in any order, bit 0 is SL 0 (0)\n"
 	"  switches=vendor|all    that route adaptively: of vendor 0x2c9, or all (vendor)\n"
 	"  group_cap=N            groups, with one sub-group (2048)\n"
 	"  group_tables=N         group tables (1)\n"
@@ -118,6 +119,18 @@ set_switches(struct ar_options *o, const char *value, struct error *e)
 	return error_set(e, ERR_INVALID, "switches=%s: expected all or vendor", value);
 }
 
+static int
+set_hosts(struct ar_options *o, const char *value, struct error *e)
+{
+	uint64_t v;
+
+	if (!number_parse(value, 0, UINT16_MAX, &v))
+		return error_set(e, ERR_INVALID, "hosts=%s: expected a number from 0 to 0xffff",
+				 value);
+	o->any_order = (uint16_t)v;
+	return 0;
+}
+
 /* One "name=value"; false if it is none of the support's. */
 static bool
 set_word(struct ar_options *o, char *word, int *rc, struct error *e)
@@ -134,6 +147,8 @@ set_word(struct ar_options *o, char *word, int *rc, struct error *e)
 		*rc = set_features(&o->support, value, e);
 	else if (!strcmp(word, "switches"))
 		*rc = set_switches(o, value, e);
+	else if (!strcmp(word, "hosts"))
+		*rc = set_hosts(o, value, e);
 	else if (i < MEMBERS)
 		*rc = set_member(&o->support, i, value, e);
 	else

@@ -38,6 +38,7 @@ struct sim_port {
 	uint8_t cable_width;	/* enum link_width that the cable carries */
 	uint8_t cable_speed;	/* enum link_speed that it carries */
 	uint8_t fdr10;		/* bits FDR10_*: of the vendor's ExtendedPortInfo */
+	uint16_t in_order;	/* SLs of node.any_order that are not to be had so */
 	uint8_t fec[FEC_SPEEDS];	/* modes that were enabled, 0 = all */
 	uint8_t phy_errors;	/* link errors, towards the threshold of PortInfo */
 	uint8_t overruns;	/* excessive buffer overruns, towards theirs */
@@ -74,6 +75,7 @@ struct sim_node {
 	uint64_t guid;			/* node GUID, which may be changed */
 	uint64_t system_guid;		/* SystemImageGUID, which may be changed */
 	uint8_t *lft;			/* lft_len entries, from malloc */
+	uint16_t any_order;		/* of a host, bit n: SL n in any order, can be had */
 	struct ar_switch *ar;		/* NULL: it does not route adaptively; ar.c */
 	uint16_t *mft;			/* 16 positions of sw.multicast_fdb_cap masks, from malloc,
 					 * NULL until written */

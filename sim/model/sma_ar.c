@@ -27,7 +27,7 @@ layout_flag(uint32_t *mod, unsigned bit)
 static uint16_t
 do_general_info(const struct sma_request *r)
 {
-	unsigned features = r->n->ar->support.features;
+	unsigned features = r->n->ar ? r->n->ar->support.features : 0;
 	struct ar_general a = { { 0 } };
 
 	if (r->mod > AR_GENERAL_CAPS || r->mod == 3)
@@ -35,7 +35,7 @@ do_general_info(const struct sma_request *r)
 	memset(r->data, 0, SMP_DATA_SIZE);
 	if (r->mod != AR_GENERAL_CAPS)
 		return 0;
-	if (device_has_fdr10(r->n))
+	if (device_has_fdr10(r->n) || r->n->any_order)
 		ar_general_add(&a, AR_CAP_EXT_PORT_INFO);
 	if (features & AR_ADAPTIVE)
 		ar_general_add(&a, AR_CAP_LFT);
@@ -597,6 +597,9 @@ do_pfrn(const struct sma_request *r)
 const struct sma_attribute *
 sma_ar_find(const struct sim_node *n, uint16_t id)
 {
+	static const struct sma_attribute general = {
+		AR_ATTR_GENERAL_INFO, false, do_general_info,
+	};
 	static const struct {
 		struct sma_attribute a;	/* what it does */
 		unsigned feature;	/* enum ar_feature that it comes with */
@@ -621,6 +624,8 @@ sma_ar_find(const struct sim_node *n, uint16_t id)
 		{ { AR_ATTR_PFRN, true, do_pfrn }, AR_PFRN },
 	};
 
+	if (n->any_order)
+		return id == AR_ATTR_GENERAL_INFO ? &general : NULL;
 	for (size_t i = 0; n->ar && i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].a.id == id)
 			return n->ar->support.features & table[i].feature ? &table[i].a : NULL;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "sim/model/model_impl.h"
+#include "sm/wire/ar.h"
 
 /*
  * What PortInfo has no room for: forward error correction in PortInfoExtended (IBA volume 1,
@@ -75,14 +76,15 @@ sma_port_info_extended(const struct sma_request *r)
 	return 0;
 }
 
-/* The vendor's ExtendedPortInfo: FDR10, which PortInfo has no bits for. */
+/* The vendor's ExtendedPortInfo: FDR10, which PortInfo has no bits for, and of which service levels
+ * a host takes packets in any order. */
 uint16_t
 sma_vendor_port_info(const struct sma_request *r)
 {
 	struct sim_port *p = port_of(r);
 	uint8_t *fdr10;
 
-	if (!device_has_fdr10(r->n) && !r->m->o.like_ibsim)
+	if (!device_has_fdr10(r->n) && !r->m->o.like_ibsim && !r->n->any_order)
 		return MAD_STATUS_BAD_ATTR;
 	if (!p)
 		return MAD_STATUS_BAD_FIELD;
@@ -94,7 +96,10 @@ sma_vendor_port_info(const struct sma_request *r)
 		*fdr10 |= (uint8_t)((r->data[3] & 1 ? FDR10_STATE_CHANGE : 0) |
 				    (r->data[11] & 1 ? FDR10_ENABLED : 0));
 	}
+	if (r->set)
+		p->in_order = (uint16_t)~ar_port_any_order(r->data);
 	memset(r->data, 0, SMP_DATA_SIZE);
+	ar_port_set_any_order(r->data, r->n->any_order & (uint16_t)~p->in_order);
 	r->data[3] = *fdr10 & FDR10_STATE_CHANGE ? 1 : 0;
 	r->data[7] = *fdr10 & FDR10_SUPPORTED ? 1 : 0;
 	r->data[11] = *fdr10 & FDR10_ENABLED ? 1 : 0;

@@ -166,18 +166,19 @@ on_quit(void *arg)
 	loop_post(g->loop, stop_loop, g->loop);
 }
 
-/* Switches of recipes, and of files that do not say whose they are, are of the maker of those that
- * route adaptively. */
+/* Devices of recipes, and of files that do not say whose they are, are of the maker of those that
+ * route adaptively; hosts, where they are to say something. */
 static void
-give_vendor(struct ibnet *net)
+give_vendor(struct ibnet *net, bool hosts)
 {
 	for (uint32_t i = 0; i < net->nnodes; i++) {
 		struct ibnet_node *n = &net->nodes[i];
 
-		if (n->type != IBNET_SWITCH || n->vendor_id)
+		if ((n->type != IBNET_SWITCH && !hosts) || n->vendor_id)
 			continue;
 		n->vendor_id = AR_VENDOR;
-		n->device_id = DEVICE_QUANTUM;
+		if (n->type == IBNET_SWITCH)
+			n->device_id = DEVICE_QUANTUM;
 	}
 }
 
@@ -192,7 +193,7 @@ open_parts(struct stage *g, const struct stage_options *o, const char *fabric, c
 	if ((rc = generate_or_read(&net, fabric, &o->recipe, e)) < 0)
 		return rc;
 	if (o->adaptive)
-		give_vendor(net);
+		give_vendor(net, o->ar.any_order);
 	mo.instant = !o->latency;
 	mo.ar = o->adaptive ? &o->ar : NULL;
 	if ((rc = sim_new(&g->sim, g->loop, net, &mo, e)) < 0 ||

@@ -51,6 +51,13 @@ enum config_adaptive {
 				 * that are dead */
 };
 
+/* What of hosts is asked: which service levels they take in any order. */
+enum config_adaptive_hosts {
+	CONFIG_HOSTS_IGNORE,
+	CONFIG_HOSTS_READ,
+	CONFIG_HOSTS_WRITE,	/* and set */
+};
+
 enum config_spread {
 	CONFIG_SPREAD_FREE,	/* packet by packet */
 	CONFIG_SPREAD_BOUNDED,	/* the port is kept for a burst */
@@ -136,6 +143,7 @@ struct config_subnet {
 		enum config_spread adaptive_mode;
 		monotime adaptive_ageing;	/* idle gap that ends a burst */
 		bool adaptive_recovery;		/* dead ports are replaced by the switch */
+		enum config_adaptive_hosts adaptive_hosts;
 		struct config_ar_device *ar_devices;	/* the first that fits counts */
 		unsigned nar_devices;
 		unsigned adaptive_errors;	/* so many are forgiven */

@@ -27,6 +27,7 @@
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const adaptive_words[] = { "off", "on", "auto", NULL };
 static const char *const spread_words[] = { "free", "bounded", NULL };
+static const char *const hosts_words[] = { "ignore", "read", "write", NULL };
 static const char *const transport_words[] = { "rc", "uc", "dc", "ud", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
 static const char *const action_words[] = {
@@ -476,7 +477,8 @@ const struct option schema_subnet[] = {
 			"in a dragonfly within its rule; elsewhere over parallel cables. Packets "
 			"of one connection overtake each other then, which not all hosts can put "
 			"up with. auto: only levels of service are spread whose "
-			"qos.levels[].adaptive is yes; else groups do no more than replace ports "
+			"qos.levels[].adaptive is yes, and what hosts say that they take in any "
+			"order (routing.adaptive_hosts); else groups do no more than replace ports "
 			"that are dead. off: switches forward by their tables alone, and none is "
 			"asked what it can. That is the initial value because neither what hosts "
 			"put up with nor all of the attributes of switches are published.",
@@ -521,6 +523,15 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_recovery),
 		.help = "Switches that can do so replace a dead port by another of its group by "
 			"themselves, for packets of all kinds, until new tables are there.",
+	}, {
+		.name = "routing.adaptive_hosts", .type = OPTION_WORD, .initial = "ignore",
+		.words = hosts_words,
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_hosts),
+		.help = "What hosts are asked. ignore: nothing. read: of which service levels they "
+			"take packets in any order (OOOSLMask of ExtendedPortInfo); with adaptive: "
+			"auto those are spread that all hosts take so. write: they are told to, of "
+			"all that may be spread, and what they keep of that counts. What the field "
+			"means is inferred from its name: try it out before.",
 	}, {
 		.name = "routing.adaptive_devices", .type = OPTION_LIST, .max = 64,
 		.initial = "[]", .fields = schema_ar_device,

@@ -128,19 +128,25 @@ adaptive_free(struct device *d)
 	d->ar = NULL;
 }
 
+monotime
+adaptive_later(const struct subnet *s, unsigned failures)
+{
+	monotime after = AGAIN_FIRST;
+
+	for (unsigned i = 0; i < failures && after < AGAIN_MAX; i++)
+		after *= 2;
+	return loop_now(s->env.loop) + after;
+}
+
 /* It is left alone for a while. */
 static void
 put_off(struct subnet *s, struct device *d)
 {
 	struct live_adaptive *ar = d->ar;
-	monotime after = AGAIN_FIRST;
 
-	for (unsigned i = 0; i < ar->failures && after < AGAIN_MAX; i++)
-		after *= 2;
-	ar->failures++;
+	ar->retry_at = adaptive_later(s, ar->failures++);
 	ar->failed = true;
 	ar->step = ADAPTIVE_NOTHING;
-	ar->retry_at = loop_now(s->env.loop) + after;
 }
 
 /* Something that is common to all may be wrong: who is not finished stays with its plain table.
@@ -341,8 +347,14 @@ adaptive_write(struct subnet *s)
 		return false;
 	a->due = a->broken_off = false;
 	subnet_set_stage(s, SUBNET_ADAPTIVE);
-	list_each(it, &s->topo.devices)
-		begin_device(s, list_entry(it, struct device, all));
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (d->info.node_type == NODE_SWITCH)
+			begin_device(s, d);
+		else
+			order_begin(s, d);
+	}
 	if (transact_is_idle(s->transact))
 		adaptive_idle(s);
 	return true;
@@ -435,10 +447,15 @@ adaptive_next(struct subnet *s, struct agent *a, struct transact_request *r)
 {
 	struct device *d = list_entry(a, struct device, agent);
 
-	if (a->kind != AGENT_DEVICE || !d->ar || d->inflight || !step_next(s, d, r))
+	if (a->kind != AGENT_DEVICE || d->inflight)
 		return false;
-	if (!subnet_address(s, d, 0, r)) {
-		d->ar->step = ADAPTIVE_NOTHING;
+	if (d->order ? !order_next(d, r) : !d->ar || !step_next(s, d, r))
+		return false;
+	if (!subnet_address(s, d, d->order ? d->order->port : 0, r)) {
+		if (d->order)
+			d->order->step = ORDER_NOTHING;
+		else
+			d->ar->step = ADAPTIVE_NOTHING;
 		return false;
 	}
 	d->inflight++;
@@ -603,6 +620,8 @@ adaptive_done(struct subnet *s, struct agent *a, const struct transact_result *r
 	if (a->kind != AGENT_DEVICE)
 		return;
 	d->inflight--;
+	if (d->order)
+		order_done(s, d, res);
 	if (!d->ar)
 		return;
 	if (res->error || res->mad_status)
@@ -671,6 +690,7 @@ adaptive_idle(struct subnet *s)
 			(d->ar->state == ADAPTIVE_STATIC && d->ar->excepted);
 		a->due |= d->ar->failed || d->ar->failures;
 	}
+	a->due |= order_end(s);
 	a->retry_at = loop_now(s->env.loop) +
 		(a->broken_off ? AGAIN_FIRST : a->due ? SEC(5) : 0);
 	adaptive_tell(s);

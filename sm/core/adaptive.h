@@ -86,6 +86,36 @@ struct live_adaptive {
 	uint32_t next;			/* next block */
 };
 
+/* Of a host. */
+enum order_state {
+	ORDER_UNASKED,
+	ORDER_ABSENT,		/* it does not say */
+	ORDER_KNOWN,
+};
+
+enum order_step {
+	ORDER_NOTHING,
+	ORDER_ASK,		/* GeneralInfo */
+	ORDER_READ,		/* ExtendedPortInfo of a port, */
+	ORDER_WRITE,		/* the same with another mask */
+};
+
+struct live_order {
+	enum order_state state;
+	enum order_step step;
+	uint16_t sls;		/* bit n: all of its ports take SL n in any order */
+	uint16_t told;		/* that they were told to take so, if told_any */
+	bool told_any;
+	uint16_t so_far;	/* in this round: of the ports that have answered */
+	uint16_t goal;		/* likewise: to be told */
+	bool writes;		/* likewise: they are told */
+	uint8_t port;		/* likewise: the one that is asked */
+	uint8_t data[SMP_DATA_SIZE];	/* likewise: as it was read */
+	bool failed;		/* in this round */
+	unsigned failures;	/* in a row */
+	monotime retry_at;	/* after failures: not before */
+};
+
 struct adaptives {
 	bool due;			/* something may be to be done */
 	monotime retry_at;		/* not before: it was broken off, or has failed */
@@ -100,6 +130,8 @@ struct adaptives {
 	uint32_t cut;			/* groups, in the plan that was told of */
 	uint32_t failed;		/* switches that should be on and did not take it, when the
 					 * stage ran last */
+	uint16_t any_order;		/* SLs that all hosts take in any order, then */
+	uint32_t hosts, hosts_known;	/* how many there are, and how many say it, then */
 	bool none;			/* then: none is, and none can come to be, on */
 };
 
@@ -112,6 +144,24 @@ void
 adaptive_done(struct subnet *s, struct agent *a, const struct transact_result *res);
 void
 adaptive_idle(struct subnet *s);
+
+/* Its part for hosts: adaptive_hosts.c. Something is to be done; a request; its answer; all ended:
+ * true: something failed. */
+void
+order_begin(struct subnet *s, struct device *d);
+bool
+order_next(struct device *d, struct transact_request *r);
+void
+order_done(struct subnet *s, struct device *d, const struct transact_result *res);
+bool
+order_end(struct subnet *s);
+/* The host may have been reset. */
+void
+order_forget(struct device *d);
+
+/* Next time after so many failures in a row. */
+monotime
+adaptive_later(const struct subnet *s, unsigned failures);
 
 /* A plan was published, or a sweep has ended. */
 void
@@ -159,9 +209,10 @@ struct adaptive_policy {
 	uint32_t ageing_us;		/* of bounded LIDs */
 };
 
-/* Of the configuration; and what its levels of service add, by the SLs that they have. */
+/* Of the configuration, with the SLs that all hosts take in any order; and what its levels of
+ * service add, by the SLs that they have. */
 void
-adaptive_policy(const struct config_subnet *c, struct adaptive_policy *p);
+adaptive_policy(const struct config_subnet *c, uint16_t any_order, struct adaptive_policy *p);
 void
 adaptive_policy_levels(struct adaptive_policy *p, const struct config_qos *q,
 		       const struct plan_sls *s);	/* NULL: there are none */

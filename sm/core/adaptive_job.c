@@ -74,7 +74,7 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 	bool off = s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF;
 	struct adaptive_chosen *chosen = adaptive_chosen_new(s->conf);
 
-	adaptive_policy(s->conf, &j->spread_policy);
+	adaptive_policy(s->conf, s->adaptive.any_order, &j->spread_policy);
 	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
 		struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 

@@ -135,7 +135,7 @@ transports(const char **words)
 }
 
 void
-adaptive_policy(const struct config_subnet *c, struct adaptive_policy *p)
+adaptive_policy(const struct config_subnet *c, uint16_t any_order, struct adaptive_policy *p)
 {
 	*p = (struct adaptive_policy){
 		.sls = c->routing.nadaptive_sls ? 0 : EVERY_SL,
@@ -145,9 +145,9 @@ adaptive_policy(const struct config_subnet *c, struct adaptive_policy *p)
 	};
 	for (unsigned i = 0; i < c->routing.nadaptive_sls; i++)
 		p->sls |= (uint16_t)(1u << c->routing.adaptive_sls[i]);
-	/* What hosts accept out of order is not known; levels may say it. */
+	/* Levels may add to what hosts say. */
 	if (c->routing.adaptive == CONFIG_ADAPTIVE_AUTO)
-		p->sls = 0;
+		p->sls &= any_order;
 	if (p->mode == AR_BOUNDED)
 		p->ageing_us = (uint32_t)(c->routing.adaptive_ageing / USEC(1));
 }

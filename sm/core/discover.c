@@ -45,6 +45,7 @@ reach(struct subnet *s, struct device *d, struct live_port *from, unsigned numbe
 		for (unsigned n = 0; n <= d->info.num_ports; n++) {
 			guids_forget(s, &d->ports[n]);
 			congestion_forget(s, &d->ports[n]);
+			order_forget(d);
 			/* What is behind it was asked through it, and may live too. */
 			if (d->ports[n].peer)
 				d->ports[n].peer->retry_after = 0;
@@ -447,6 +448,7 @@ port_info_done(struct subnet *s, struct device *d, const struct transact_result 
 		tables_forget(&s->topo.tables, p);
 		guids_forget(s, p);
 		congestion_forget(s, p);
+		order_forget(d);
 	}
 	if (d->info.node_type != NODE_SWITCH || !n) {
 		end_port_read(s, p);

@@ -1,5 +1,6 @@
 core_src := \
 	sm/core/adaptive.c \
+	sm/core/adaptive_hosts.c \
 	sm/core/adaptive_job.c \
 	sm/core/adaptive_policy.c \
 	sm/core/adaptive_show.c \

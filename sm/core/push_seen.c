@@ -38,6 +38,7 @@ port_fell(struct subnet *s, struct live_port *p, const struct portinfo *got)
 	tables_forget(&s->topo.tables, p);
 	guids_forget(s, p);
 	congestion_forget(s, p);
+	order_forget(p->device);
 	return true;
 }
 
@@ -137,6 +138,7 @@ push_port_doubt(struct subnet *s, struct live_port *p, const char *why)
 	tables_forget(&s->topo.tables, p);
 	guids_forget(s, p);
 	congestion_forget(s, p);
+	order_forget(p->device);
 	/* Soon, but for one that answers otherwise each time, less and less often. */
 	s->push.failed_ports++;
 	if (!s->push.first_failure[0])

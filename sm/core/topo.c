@@ -34,6 +34,7 @@ device_free(struct topo *t, struct device *d)
 	plan_row_unref(d->lft_read);
 	plan_row_unref(d->lft_tried);
 	adaptive_free(d);
+	mem_free(d->order);
 	mft_free(&d->mft);
 	lane_tables_unref(d->lanes);
 	plan_sls_unref(d->lanes_plan);

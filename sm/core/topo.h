@@ -206,6 +206,8 @@ struct device {
 	uint8_t lft_losses;		/* pushes in a row that were cut for its table */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
+	struct live_order *order;	/* hosts: what they take in any order; NULL: never asked;
+					 * see adaptive_hosts.c */
 	struct lane_tables *lanes;	/* switches: SL to VL maps as `tables` of its ports have
 					 * them, unless lanes_changed; NULL; see lanes.h */
 	struct plan_sls *lanes_plan;	/* it was found to hold all of these, unless lanes_changed;

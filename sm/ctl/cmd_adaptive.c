@@ -33,6 +33,16 @@ put_plan(struct json *j, const struct plan_adaptive *a)
 }
 
 static void
+put_sls(struct json *j, const char *key, uint16_t sls)
+{
+	jw_array(j, key);
+	for (unsigned sl = 0; sl < 16; sl++)
+		if (sls >> sl & 1)
+			jw_uint(j, NULL, sl);
+	jw_end(j);
+}
+
+static void
 put_view(struct json *j, const struct adaptive_view *v)
 {
 	jw_str(j, "wanted", v->wanted);
@@ -46,6 +56,12 @@ put_view(struct json *j, const struct adaptive_view *v)
 	jw_uint(j, "absent", v->absent);
 	jw_uint(j, "unasked", v->unasked);
 	jw_uint(j, "failed", v->failed);
+	jw_end(j);
+	jw_object(j, "hosts");
+	jw_str(j, "wanted", v->hosts_wanted);
+	jw_uint(j, "hosts", v->hosts);
+	jw_uint(j, "known", v->hosts_known);
+	put_sls(j, "any_order", v->any_order);
 	jw_end(j);
 }
 
@@ -78,11 +94,7 @@ put_row(struct json *j, const struct plan *p, const struct adaptive_row *row)
 	jw_uint(j, "groups", row->used);
 	jw_uint(j, "groups_free", row->room > row->used ? row->room - row->used : 0);
 	jw_uint(j, "left_out", row->left_out);
-	jw_array(j, "sls");
-	for (unsigned sl = 0; sl < 16; sl++)
-		if (row->sls >> sl & 1)
-			jw_uint(j, NULL, sl);
-	jw_end(j);
+	put_sls(j, "sls", row->sls);
 	put_transports(j, row->transports);
 	jw_bool(j, "recovery", row->recovery);
 	jw_end(j);

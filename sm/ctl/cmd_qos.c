@@ -163,6 +163,11 @@ show_qos(struct ctl_req *r)
 	jw_bool(j, "configured", p->levels != NULL);
 	jw_uint(j, "path_classes", p->sls ? p->sls->classes : 1);
 	jw_uint(j, "lanes", p->sls ? p->sls->vls : 1);
+	jw_array(j, "adaptive_sls");
+	for (unsigned sl = 0; sl < SLS_LEN; sl++)
+		if (spread >> sl & 1)
+			jw_uint(j, NULL, sl);
+	jw_end(j);
 	jw_str(j, "shared", p->sls && p->sls->merged[0] ? p->sls->merged : NULL);
 	if (p->levels && p->sls) {
 		put_levels(j, p);

@@ -10,6 +10,10 @@ struct adaptive_view {
 	const char *wanted;	/* "off", "on", "auto": by the configuration */
 	const char *mode;	/* "free", "bounded" */
 	bool recovery;		/* dead ports are to be replaced */
+	const char *hosts_wanted;	/* "ignore", "read", "write": by the configuration */
+	uint32_t hosts;		/* all that there are; */
+	uint32_t hosts_known;	/* that say what they take in any order */
+	uint16_t any_order;	/* bit n: all hosts take SL n so */
 	uint32_t switches;	/* all that there are, */
 	uint32_t on;		/* of them: that spread packets, */
 	uint32_t recovering;	/* that only replace dead ports, */

@@ -614,3 +614,26 @@ ar_node_info_encode(const struct ar_node_info *a, uint8_t data[SMP_DATA_SIZE])
 	cursor_put_u8(&c, a->planes);
 	cursor_put_zero(&c, 44);
 }
+
+/* ---- ExtendedPortInfo ---- */
+
+#define OOO_SL_MASK 54u		/* where it is */
+
+uint16_t
+ar_port_any_order(const uint8_t data[SMP_DATA_SIZE])
+{
+	struct cursor c;
+
+	cursor_read(&c, data, SMP_DATA_SIZE);
+	cursor_skip(&c, OOO_SL_MASK);
+	return cursor_u16(&c);
+}
+
+void
+ar_port_set_any_order(uint8_t data[SMP_DATA_SIZE], uint16_t sls)
+{
+	struct cursor c;
+
+	cursor_write(&c, data + OOO_SL_MASK, sizeof(sls));
+	cursor_put_u16(&c, sls);
+}

@@ -28,6 +28,7 @@ enum ar_attr {
 	AR_ATTR_HBF = 0xff24,		/* HBFConfig */
 	AR_ATTR_WHBF = 0xff25,		/* WeightedHBFConfig */
 	AR_ATTR_PFRN = 0xff61,		/* pFRNConfig */
+	AR_ATTR_PORT_INFO = 0xff90,	/* ExtendedPortInfo; its modifier is the port */
 	AR_ATTR_NODE_INFO = 0xff91,	/* ExtendedNodeInfo */
 	AR_ATTR_RN_GEN = 0xffb8,	/* RNGenStringTable */
 	AR_ATTR_RN_RCV = 0xffb9,	/* RNRcvString */
@@ -336,6 +337,12 @@ struct ar_node_info {
 	uint8_t planes;
 };
 
+/* ExtendedPortInfo.OOOSLMask: bit n: the host takes packets of SL n in any order. The rest of the
+ * attribute is for others to decode; what is set is what was read, but for this. */
+uint16_t
+ar_port_any_order(const uint8_t data[SMP_DATA_SIZE]);
+void
+ar_port_set_any_order(uint8_t data[SMP_DATA_SIZE], uint16_t sls);
 void
 ar_general_decode(struct ar_general *a, const uint8_t data[SMP_DATA_SIZE]);
 void

@@ -100,7 +100,8 @@ def test_adaptive_on():
         # Of 4 ports of a leaf 2 go up, so there is one other way; from the top down there is one.
         hops = m.json("path", a, b)["hops"]
         need([len(h["alternatives"]) for h in hops] == [0, 1, 1, 0, 0, 0, 0], "hops: %s" % hops)
-        need(all(s["adaptive"] for s in m.json("show", "qos")["service_levels"]), "show qos")
+        need(m.json("show", "qos")["adaptive_sls"] == list(range(16)), "show qos")
+        need("packets of SL 0-15 over" in m.weft("show", "qos")[0], "show qos as text")
         need(any("adaptive" == e["type"] for e in m.json("show", "events")["events"]), "no event")
         judged(lab, m.seat)
         m.change("auto")
@@ -112,6 +113,28 @@ def test_adaptive_on():
         m.becomes(on=0, recovery=0)
         judged(lab, m.seat)
         m.stop()
+
+
+def test_adaptive_hosts():
+    """Hosts are asked of which service levels they take packets in any order, and auto spreads
+    those; one that does not answer for itself ends that."""
+    with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
+        lab = Lab(fabrics.fabric("ft3-4", tmp), sim="weftsim")
+        lab.sim.options = ("--adaptive", "hosts=0x00ff")
+        with lab:
+            m = Adaptive(lab, adaptive="auto, adaptive_hosts: read", engines="fattree")
+            m.start()
+            m.wait_up()
+            m.becomes(on=SWITCHES)
+            n = len(lab.net.hosts())
+            need(m.shown()["hosts"] == {"wanted": "read", "hosts": n, "known": n,
+                                        "any_order": list(range(8))}, "%s" % m.shown()["hosts"])
+            need("%d say what they take in any order; all take SL 0-7" % n in
+                 m.weft("show", "adaptive")[0], "as text")
+            need(m.json("show", "qos")["adaptive_sls"] == list(range(8)), "show qos")
+            m.change("auto")
+            m.becomes(on=0, recovery=SWITCHES)
+            m.stop()
 
 
 def test_adaptive_refused():

@@ -78,6 +78,20 @@ try_attributes(const struct ar_layout *l, const uint8_t data[SMP_DATA_SIZE])
 	try_node_info(l, data);
 }
 
+/* Nothing but the mask changes. */
+static void
+try_any_order(const uint8_t data[SMP_DATA_SIZE])
+{
+	uint8_t once[SMP_DATA_SIZE];
+	uint16_t sls = ar_port_any_order(data);
+
+	memcpy(once, data, sizeof(once));
+	ar_port_set_any_order(once, sls);
+	must(!memcmp(once, data, sizeof(once)));
+	ar_port_set_any_order(once, (uint16_t)~sls);
+	must(ar_port_any_order(once) == (uint16_t)~sls);
+}
+
 static void
 try_modifier(const struct ar_layout *l, uint16_t attr_id, uint32_t mod)
 {
@@ -103,6 +117,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data + SMP_DATA_SIZE, len < sizeof(text) ? len : sizeof(text) - 1);
 	ar_layout_parse(&l, text, NULL);
 	try_attributes(&l, data);
+	try_any_order(data);
 	memcpy(&mod, data, sizeof(mod));
 	try_modifier(&l, AR_ATTR_LFT, mod);
 	try_modifier(&l, AR_ATTR_GROUPS, mod);

@@ -336,8 +336,8 @@ static const char full[] =
 	"00000000000000aB], adaptive_switches: [/^leaf/], adaptive_except: [0x20], "
 	"adaptive_sls: [1, 3], adaptive_transports: [ud, rc], adaptive_mode: bounded, "
 	"adaptive_ageing: 45us, adaptive_recovery: false, adaptive_errors: 0, "
-	"adaptive_error_window: 7s, adaptive_devices: [{vendor: 0x8f1, devices: 0x10-0x1f, "
-	"sub_groups: count}], "
+	"adaptive_error_window: 7s, adaptive_hosts: write, "
+	"adaptive_devices: [{vendor: 0x8f1, devices: 0x10-0x1f, sub_groups: count}], "
 	"classes: {storage: [0x10, \"/^s\\\\d+ \\\"$/\"], other: [null, \"a b\"]}}\n"
 	"    max_op_vls: 4\n"
 	"    max_smps: 200\n"
@@ -391,6 +391,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_int_equal(s->routing.adaptive_mode, CONFIG_SPREAD_BOUNDED);
 	assert_true(s->routing.adaptive_ageing == USEC(45));
 	assert_false(s->routing.adaptive_recovery);
+	assert_int_equal(s->routing.adaptive_hosts, CONFIG_HOSTS_WRITE);
 	assert_int_equal(s->routing.nar_devices, 1);
 	assert_int_equal(s->routing.ar_devices->vendor, 0x8f1);
 	assert_int_equal(s->routing.ar_devices->devices->to, 0x1f);
@@ -494,7 +495,8 @@ test_print_golden(void **state)
 		"      adaptive_switches: []\n      adaptive_except: []\n"
 		"      adaptive_sls: []\n      adaptive_transports: [rc, uc, dc]\n"
 		"      adaptive_mode: free\n      adaptive_ageing: 30us\n"
-		"      adaptive_recovery: true\n      adaptive_devices: []\n"
+		"      adaptive_recovery: true\n      adaptive_hosts: ignore\n"
+		"      adaptive_devices: []\n"
 		"      adaptive_errors: 10\n"
 		"      adaptive_error_window: 5s\n"
 		"      roots: []\n      classes:\n"

@@ -263,6 +263,78 @@ automatic(void **state)
 	bed_free(sm->bed);
 }
 
+/* SLs that the last port of each host says that it takes in any order; and whether all do. */
+static uint16_t
+host_order(struct bed_sm *sm)
+{
+	uint16_t all = UINT16_MAX;
+
+	for (uint32_t i = 0; i < sm->bed->net->nnodes; i++) {
+		const struct sim_node *n = &sm->bed->m->nodes[i];
+
+		if (n->type == NODE_CA)
+			all &= n->any_order & (uint16_t)~n->ports[1].in_order;
+	}
+	return all;
+}
+
+/* Where hosts are asked what they take in any order, auto spreads that, if all take it. */
+static void
+hosts(void **state)
+{
+	static unsigned sls[] = { 1, 2, 7 };
+	struct bed_sm *sm = adaptive_bed("ft3 4", "hosts=0x000f");
+	struct bed *b = sm->bed;
+	uint32_t host = bed_next(b, IBNET_CA, bed_next(b, IBNET_CA, 0) + 1);
+	struct infos n;
+
+	(void)state;
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
+	up(sm);
+	assert_int_equal(infos(sm).enable, 0);
+	sm->conf.routing.adaptive_hosts = CONFIG_HOSTS_READ;
+	changed(sm);
+	changed(sm);
+	n = infos(sm);
+	assert_int_equal(n.enable, 20);
+	assert_int_equal(n.by_sl, 20);
+	assert_int_equal(n.last.sl_mask, 0x000f);
+	assert_int_equal(host_order(sm), 0x000f);
+	/* They are told, of what may be spread. */
+	sm->conf.routing.adaptive_hosts = CONFIG_HOSTS_WRITE;
+	sm->conf.routing.adaptive_sls = sls;
+	sm->conf.routing.nadaptive_sls = 3;
+	changed(sm);
+	changed(sm);
+	n = infos(sm);
+	assert_int_equal(n.last.sl_mask, 0x0006);
+	assert_int_equal(host_order(sm), 0x0006);
+	/* A host that comes up anew has forgotten that. */
+	model_reboot(b->m, host);
+	bed_wait(b, SEC(10));
+	rest(sm);
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	assert_int_equal(host_order(sm), 0x0006);
+	/* One host that does not say it is enough. */
+	b->m->nodes[host].any_order = 0;
+	model_reboot(b->m, host);
+	bed_wait(b, SEC(10));
+	rest(sm);
+	changed(sm);
+	assert_int_equal(sm->s->adaptive.hosts_known, 15);
+	n = infos(sm);
+	assert_int_equal(n.enable, 0);
+	assert_int_equal(n.recovery, 20);
+	/* Where all is to be spread it does not matter. */
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_ON;
+	changed(sm);
+	n = infos(sm);
+	assert_int_equal(n.enable, 20);
+	assert_int_equal(n.last.sl_mask, 0x0086);
+	bed_free(b);
+}
+
 /* Service levels, transports, bounded. */
 static void
 packets(void **state)
@@ -460,6 +532,7 @@ main(void)
 		cmocka_unit_test(mixed),
 		cmocka_unit_test(selected),
 		cmocka_unit_test(automatic),
+		cmocka_unit_test(hosts),
 		cmocka_unit_test(packets),
 		cmocka_unit_test(devices),
 		cmocka_unit_test(device_words),

@@ -398,6 +398,23 @@ test_layout_refused(void **state)
 		"they must be 8 or more apart");
 }
 
+/* Bytes 54 and 55 alone. */
+static void
+test_any_order(void **state)
+{
+	uint8_t data[SMP_DATA_SIZE], want[SMP_DATA_SIZE];
+
+	(void)state;
+	for (unsigned i = 0; i < SMP_DATA_SIZE; i++)
+		data[i] = want[i] = (uint8_t)(i + 1);
+	assert_int_equal(ar_port_any_order(data), 0x3738);
+	want[54] = 0x80;
+	want[55] = 0x01;
+	ar_port_set_any_order(data, 0x8001);
+	assert_memory_equal(data, want, sizeof(want));
+	assert_int_equal(ar_port_any_order(data), 0x8001);
+}
+
 /* Whose switches are asked, and that nothing is assumed of them. */
 static void
 test_families(void **state)
@@ -441,6 +458,7 @@ main(void)
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_layout_refused),
+		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_families),
 	};
 
