@@ -207,6 +207,13 @@ print_untold(const json_t *data);	/* that partitions keep the ends of a path apa
 void
 print_services(const struct cli *c, const json_t *data);
 void
+print_plugins(const struct cli *c, const json_t *data);
+void
+print_plugin_reload(const struct cli *c, const json_t *data);
+/* A line for each option of a plugin. */
+void
+print_plugin_options(const json_t *plugin);
+void
 print_health(const struct cli *c, const json_t *data);
 void
 print_subscriptions(const struct cli *c, const json_t *data);

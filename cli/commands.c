@@ -356,13 +356,19 @@ const struct cli_command cli_commands[] = {
 		.doing = "asking",
 		.print = print_engines,
 	}, {
+		.name = "show plugins",
+		.synopsis = "",
+		.help = "routing engines and consumers of events that others made",
+		.doing = "asking",
+		.print = print_plugins,
+	}, {
 		.name = "show events",
 		.synopsis = "[--last N | --after N] [--type TYPE] [--level LEVEL] [--follow]",
 		.help = "what happened",
 		.more = "TYPE is start, port, role, sweep, node-up, node-down, link-up,\n"
 			"link-down, silent, duplicate, refused, routed, repaired, fallback,\n"
-			"unrouted, trap, config, health, quarantined, released, overdue, state or\n"
-			"adaptive.\n"
+			"unrouted, trap, config, health, quarantined, released, overdue, state,\n"
+			"adaptive or plugin.\n"
 			"LEVEL is error, warning, notice, info or debug.\n",
 		.options = event_options,
 		.doing = "reading events",
@@ -565,6 +571,15 @@ const struct cli_command cli_commands[] = {
 		.doing = "asking",
 		.print = print_partition_check,
 		.verdict = partition_verdict,
+	}, {
+		.name = "plugin reload",
+		.synopsis = "[NAME] [--dry-run]",
+		.help = "read the files of plugins again, or that of one",
+		.more = "One that is refused leaves the one of before in use.\n",
+		.options = reload_options,
+		.words = { "plugin" },
+		.doing = "loading",
+		.print = print_plugin_reload,
 	}, {
 		.name = "reload",
 		.synopsis = "[--dry-run]",

@@ -15,6 +15,7 @@ cli_src := \
 	cli/print_health.c \
 	cli/print_lists.c \
 	cli/print_partitions.c \
+	cli/print_plugins.c \
 	cli/print_qos.c \
 	cli/print_rails.c \
 	cli/print_tables.c \

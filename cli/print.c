@@ -518,6 +518,8 @@ print_engines(const struct cli *c, const json_t *data)
 	}
 	table_print(t, stdout);
 	table_free(t);
+	json_array_foreach(json_object_get(data, "engines"), i, o)
+		print_plugin_options(o);
 }
 
 /* Read by programs: the daemon's text as it is. */

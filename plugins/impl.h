@@ -71,7 +71,8 @@ struct plugin_task {
 int
 plugin_run(const struct plugin *p, const struct memory *input, struct memory *output,
 	   const struct plugin_task *task, struct error *e);
-/* Count a run that took `us`; `failure`: why it failed, NULL if it did not. */
+/* Count a run that took `us`; `failure`: why it failed, NULL if it did not. Below 0: the run was
+ * counted before, and failed now. */
 void
 plugin_count(const struct plugin *p, int64_t us, const char *failure);
 

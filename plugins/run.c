@@ -24,10 +24,11 @@ plugin_count(const struct plugin *p, int64_t us, const char *failure)
 	struct plugin_figures *f = &p->core->figures;
 
 	pthread_mutex_lock(&p->core->lock);
-	f->runs++;
-	f->last_us = (uint64_t)us;
-	if (f->most_us < f->last_us)
-		f->most_us = f->last_us;
+	if (us >= 0) {
+		f->runs++;
+		f->last_us = (uint64_t)us;
+		f->most_us = f->most_us < f->last_us ? f->last_us : f->most_us;
+	}
 	if (failure) {
 		f->failures++;
 		f->failed = clock_wall();

@@ -18,7 +18,7 @@ _weft_options_of() {
 		--threads --no-quality ;;
 	reroute) echo --engine --full --forget-lost --forget-levels --dry-run ;;
 	fail | drain | undrain) echo --dry-run ;;
-	reload) echo --dry-run ;;
+	reload | "plugin reload") echo --dry-run ;;
 	"import opensm") echo --state ;;
 	"show partitions") echo --members ;;
 	"partition add") echo --pkey --ipoib --membership --index0 --idempotent --dry-run ;;
@@ -45,7 +45,7 @@ _weft_values_of() {
 		if [ "$1" = "show events" ]; then
 			echo start port role sweep node-up node-down link-up link-down silent \
 				duplicate refused routed repaired fallback unrouted trap config \
-				health quarantined released overdue state adaptive
+				health quarantined released overdue state adaptive plugin
 		else
 			echo ca switch router
 		fi ;;
@@ -75,7 +75,7 @@ _weft() {
 			skip=yes
 		elif [[ $word != -* ]] && [ -z "$command" ]; then
 			command=$word
-		elif [[ $word != -* ]] && [[ $command =~ ^(show|import|qos|partition|partition\ member)$ ]]; then
+		elif [[ $word != -* ]] && [[ $command =~ ^(show|import|qos|plugin|partition|partition\ member)$ ]]; then
 			command="$command $word"
 		fi
 	done
@@ -93,12 +93,14 @@ _weft() {
 		words="$(_weft_options_of "$command") --socket --output --subnet --help"
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
-		words="wait status show path qos check route import reroute fail drain undrain partition reload"
+		words="wait status show path qos check route import reroute fail drain undrain partition plugin reload"
 	elif [ "$command" = route ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$command" = qos ]; then
 		words="explain"
+	elif [ "$command" = plugin ]; then
+		words="reload"
 	elif [ "$command" = partition ]; then
 		words="add remove set member apply check"
 	elif [ "$command" = "partition member" ]; then
@@ -109,7 +111,7 @@ _weft() {
 	elif [ "$command" = import ]; then
 		words=opensm
 	elif [ "$command" = show ]; then
-		words="nodes switches ports links multicast partitions qos adaptive congestion counters health rails services subscriptions routes engines events ha topology"
+		words="nodes switches ports links multicast partitions qos adaptive congestion counters health rails services subscriptions routes engines plugins events ha topology"
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

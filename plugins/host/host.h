@@ -12,7 +12,7 @@
  */
 struct host {
 	const struct layout_input *in;	/* what the daemon gives */
-	struct layout_output *out;	/* what we make; NULL for consumers */
+	struct layout_output *out;	/* what we make, or how far we are */
 	const struct weft_plugin *theirs;	/* as it stands */
 	struct weft_plugin plugin;	/* the same as far as it goes, then zeros */
 	struct weft_engine engine;	/* likewise, if there is one */
@@ -58,6 +58,8 @@ void
 describe(struct host *h);
 void
 route(struct host *h);
+void
+consume(struct host *h);
 
 /* Whatever `in` has at an offset; NULL for 0. */
 static inline const void *

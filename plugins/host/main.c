@@ -87,7 +87,7 @@ main(void)
 		host_fail("weft-plugin-host is of version " WEFT_VERSION ", who started it of "
 			  "%.31s", h.in->version);
 	h.out = map(LAYOUT_OUTPUT, PROT_READ | PROT_WRITE, sizeof(*h.out));
-	if (!h.out && h.in->mode != LAYOUT_EVENTS)
+	if (!h.out)
 		host_fail("there is no place for what the plugin makes");
 	guard(h.in);
 	table_init(&h);
@@ -98,6 +98,9 @@ main(void)
 		break;
 	case LAYOUT_ROUTE:
 		route(&h);
+		break;
+	case LAYOUT_EVENTS:
+		consume(&h);
 		break;
 	default:
 		host_fail("there is no mode %u", h.in->mode);

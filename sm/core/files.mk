@@ -44,6 +44,8 @@ core_src := \
 	sm/core/partition.c \
 	sm/core/peers.c \
 	sm/core/planner.c \
+	sm/core/plugged.c \
+	sm/core/plugged_show.c \
 	sm/core/proof.c \
 	sm/core/push.c \
 	sm/core/push_adaptive.c \
@@ -78,4 +80,4 @@ core_public := sm/core/subnet.h
 core_pkgs := libsystemd
 programs += weftd
 weftd_main := sm/core/main.c sm/core/simulate.c
-weftd_libs := ctl core sa qos partitions routing port fabric store conf sim text wire base
+weftd_libs := ctl core sa plugins qos partitions routing port fabric store conf sim text wire base

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "plugins/consumer.h"
+#include "plugins/set.h"
 #include "sm/base/folder.h"
 #include "sm/base/json.h"
 #include "sm/base/log.h"
@@ -25,6 +27,7 @@
 #include "sm/core/daemon.h"
 #include "sm/core/history.h"
 #include "sm/core/named.h"
+#include "sm/core/plugged_show.h"
 #include "sm/core/reload.h"
 #include "sm/core/simulate.h"
 #include "sm/core/subnet.h"
@@ -32,7 +35,8 @@
 #include "sm/port/umad.h"
 #include "sm/store/store.h"
 
-#define END_PATIENCE MSEC(500)	/* for outstanding answers, when ending */
+#define END_PATIENCE MSEC(500)	/* for outstanding answers, when ending, */
+#define END_CONSUMERS MSEC(1200)	/* and for consumers of events */
 #define END_TURN MSEC(5)
 #define EXIT_NO_PORT 3
 
@@ -44,8 +48,7 @@ struct weftd {
 	monotime sim_for;		/* so much virtual time; 0: in real time */
 	struct simulate *sim;		/* the fabric of --sim, or NULL */
 	struct loop *loop;
-	struct config *conf;
-	struct named *named;		/* files that `conf` names */
+	struct reloaded now;		/* configuration, and what it names */
 	struct store *store;
 	struct beyond *beyond;		/* others that share the store; NULL */
 	struct history *history;
@@ -55,13 +58,14 @@ struct weftd {
 	struct ctl_host host;
 	struct ctl *ctl;
 	struct reload *reload;		/* reads the files again */
-	struct config *old_conf;	/* jobs under way may borrow it until the next reload */
-	struct named *old_named;	/* likewise */
+	struct reloaded old;		/* jobs under way may borrow it until the next reload */
+	struct consumers *consumers;	/* of events; NULL */
 	int lock;			/* descriptor of the socket's lock file; -1 */
 	int state_lock;			/* of the state file's; -1 */
 	int exit_status;
 	bool stopping;
-	monotime end_by;		/* when answers are waited for no longer */
+	monotime end_by;		/* when answers are waited for no longer, */
+	monotime consumers_by;		/* and consumers */
 	struct loop_timer *end_timer;	/* end_turn() */
 	struct loop_timer *watchdog;	/* word to the service manager that the loop turns */
 	bool judged;			/* --once: the outcome is known */
@@ -134,16 +138,16 @@ judge(void *arg)
 
 	if (w->judged || w->stopping)
 		return;
-	for (unsigned i = 0; i < w->conf->nsubnets; i++)
+	for (unsigned i = 0; i < w->now.conf->nsubnets; i++)
 		if (!subnet_outcome(w->subnets[i], &why))
 			return;
 	w->judged = true;
-	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+	for (unsigned i = 0; i < w->now.conf->nsubnets; i++) {
 		if (subnet_outcome(w->subnets[i], &why) > 0)
 			continue;
 		if (w->exit_status != 1)
 			w->exit_status = why.code == ERR_NOT_FOUND ? EXIT_NO_PORT : 1;
-		fprintf(stderr, "weftd: subnet %s is not up: %s\n", w->conf->subnets[i].name,
+		fprintf(stderr, "weftd: subnet %s is not up: %s\n", w->now.conf->subnets[i].name,
 			why.text);
 	}
 	loop_stop(w->loop);
@@ -156,12 +160,12 @@ yield(void *arg)
 	struct weftd *w = arg;
 	struct error why = {0};
 
-	for (unsigned i = 0; i < w->conf->nsubnets && !w->stopping; i++) {
+	for (unsigned i = 0; i < w->now.conf->nsubnets && !w->stopping; i++) {
 		if (!subnet_must_yield(w->subnets[i]))
 			continue;
 		subnet_outcome(w->subnets[i], &why);
 		fprintf(stderr, "weftd: subnet %s: %s; ending, as `refuse_if_master` says\n",
-			w->conf->subnets[i].name, why.text);
+			w->now.conf->subnets[i].name, why.text);
 		w->exit_status = 1;
 		w->stopping = true;
 		loop_stop(w->loop);
@@ -176,7 +180,7 @@ becomes_ready(struct weftd *w, const struct subnet *s)
 	bool all = true;
 	struct error why;
 
-	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
+	for (unsigned i = 0; i < w->now.conf->nsubnets; i++) {
 		if (w->subnets[i] == s && subnet_outcome(s, &why))
 			w->settled[i] = true;
 		all &= w->settled[i];
@@ -319,54 +323,91 @@ ctl_partitions(void *subnet, struct partition_view *v)
 }
 
 static void
-config_event(void *arg, enum log_level level, const char *text)
+tell(const struct weftd *w, enum event_type type, enum log_level level, const char *text)
 {
-	const struct weftd *w = arg;
-	struct event ev = {
-		.type = EVENT_CONFIG, .level = level, .wall = loop_wall(w->loop),
-	};
+	struct event ev = { .type = type, .level = level, .wall = loop_wall(w->loop) };
 
 	snprintf(ev.text, sizeof(ev.text), "%s", text);
 	event_ring_add(w->events, &ev);
 }
 
+static void
+config_event(void *arg, enum log_level level, const char *text)
+{
+	tell(arg, EVENT_CONFIG, level, text);
+}
+
+/* Files that were refused, one event each. */
+static void
+tell_refused(struct weftd *w, const struct plugin_set *old, const struct plugin_set *fresh)
+{
+	for (unsigned i = 0; i < fresh->len; i++) {
+		const struct plugin_entry *x = &fresh->entries[i];
+		const struct plugin_entry *was = plugin_set_find(old, x->conf->name);
+
+		if (x->why.code && !(was && strcmp(was->why.text, x->why.text) == 0))
+			tell(w, EVENT_PLUGIN, LOG_L_WARNING, x->why.text);
+	}
+}
+
 /* Swap in what was checked; what jobs under way may still borrow goes with the next reload. */
 static void
-take_config(struct weftd *w, struct config *conf, struct named *named, enum config_stage stage)
+take_config(struct weftd *w, const struct reloaded *fresh, enum config_stage stage)
 {
+	const struct config *conf = fresh->conf;
+
 	for (unsigned i = 0; i < conf->nsubnets; i++) {
-		subnet_set_tables(w->subnets[i], named->tables[i]);
+		bool other = subnet_set_plugins(w->subnets[i], fresh->plugins);
+
+		subnet_set_tables(w->subnets[i], fresh->named->tables[i]);
 		subnet_set_policy(w->subnets[i], conf);
-		subnet_configure(w->subnets[i], &conf->subnets[i], named->names, stage);
+		subnet_configure(w->subnets[i], &conf->subnets[i], fresh->named->names,
+				 other && stage > STAGE_ROUTING ? STAGE_ROUTING : stage);
 		w->ctl_subnets[i].name = conf->subnets[i].name;
 	}
 	history_set_days(w->history, conf->events.days);
-	reload_discard(w->reload, w->old_conf, w->old_named);
-	w->old_conf = w->conf;
-	w->old_named = w->named;
-	w->conf = conf;
-	w->named = named;
+	consumers_take(w->consumers, fresh->plugins);
+	reload_discard(w->reload, &w->old);
+	w->old = w->now;
+	w->now = *fresh;
+}
+
+/* The configuration stays; jobs under way have references to what they need of the old set. */
+static void
+take_plugins(struct weftd *w, const struct plugin_set *fresh)
+{
+	const struct config *conf = w->now.conf;
+
+	for (unsigned i = 0; i < conf->nsubnets; i++)
+		if (subnet_set_plugins(w->subnets[i], fresh))
+			subnet_configure(w->subnets[i], &conf->subnets[i], w->now.named->names,
+					 STAGE_ROUTING);
+	consumers_take(w->consumers, fresh);
+	reload_discard(w->reload, &(struct reloaded){ .plugins = w->now.plugins });
+	w->now.plugins = fresh;
 }
 
 static int
-take_reloaded(void *arg, struct config *conf, struct named *named, enum config_stage stage,
-	      struct error *e)
+take_reloaded(void *arg, const struct reloaded *fresh, enum config_stage stage, struct error *e)
 {
 	struct weftd *w = arg;
 
-	if (log_open(conf->log.to, conf->log.level, e))
+	if (fresh->conf && log_open(fresh->conf->log.to, fresh->conf->log.level, e))
 		return e->code;
-	take_config(w, conf, named, stage);
+	tell_refused(w, w->now.plugins, fresh->plugins);
+	if (fresh->conf)
+		take_config(w, fresh, stage);
+	else
+		take_plugins(w, fresh->plugins);
 	return 0;
 }
 
 static void
-running(void *arg, const struct config **conf, const struct named **named)
+running(void *arg, struct reloaded *now)
 {
 	const struct weftd *w = arg;
 
-	*conf = w->conf;
-	*named = w->named;
+	*now = w->now;
 }
 
 static void
@@ -379,12 +420,32 @@ rehearse(void *arg, const struct config *conf, unsigned i, struct buf *report,
 }
 
 static int
-ctl_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
+ctl_reload(void *arg, const struct ctl_reload *what, ctl_reload_fn done, void *done_arg,
+	   struct error *e)
 {
 	const struct weftd *w = arg;
-	const struct reload_order o = { .dry_run = dry_run, .done = done, .arg = done_arg };
+	struct reload_order o = {
+		.dry_run = what->dry_run, .plugins = what->plugins, .done = done, .arg = done_arg,
+	};
 
+	snprintf(o.plugin, sizeof(o.plugin), "%s", what->plugin ? what->plugin : "");
 	return reload_start(w->reload, &o, e);
+}
+
+static bool
+ctl_plugin(void *arg, unsigned i, struct plugin_row *row)
+{
+	const struct weftd *w = arg;
+
+	return plugged_row(w->now.plugins, w->consumers, i, row);
+}
+
+static bool
+ctl_plugin_option(void *arg, unsigned i, unsigned n, struct plugin_option_row *row)
+{
+	const struct weftd *w = arg;
+
+	return plugged_option(w->now.plugins, i, n, row);
 }
 
 /*
@@ -398,7 +459,7 @@ hup_done(void *arg, int error, const char *text, const char *report)
 	(void)report;
 	if (error)
 		log_error("%s; the running configuration stays", text);
-	for (unsigned i = 0; i < w->conf->nsubnets && !w->stopping; i++)
+	for (unsigned i = 0; i < w->now.conf->nsubnets && !w->stopping; i++)
 		subnet_sweep(w->subnets[i]);
 }
 
@@ -431,9 +492,11 @@ end_turn(void *arg)
 	struct weftd *w = arg;
 	bool quiet = true;
 
-	for (unsigned i = 0; i < w->conf->nsubnets; i++)
+	for (unsigned i = 0; i < w->now.conf->nsubnets; i++)
 		quiet &= subnet_end(w->subnets[i]);
-	if (quiet || loop_now(w->loop) >= w->end_by)
+	quiet |= loop_now(w->loop) >= w->end_by;
+	quiet &= consumers_end(w->consumers) || loop_now(w->loop) >= w->consumers_by;
+	if (quiet)
 		loop_stop(w->loop);
 	else
 		loop_timer_set(w->end_timer, END_TURN);
@@ -451,6 +514,7 @@ on_term(void *arg)
 	w->stopping = true;
 	reload_end(w->reload);
 	w->end_by = loop_now(w->loop) + END_PATIENCE;
+	w->consumers_by = loop_now(w->loop) + END_CONSUMERS;
 	end_turn(w);
 }
 
@@ -476,22 +540,24 @@ static int
 open_state(struct weftd *w, struct error *e)
 {
 	/* What is learnt from a simulated fabric must never reach the real one's state. */
-	if (w->sim || !strcmp(w->conf->state, ":memory:")) {
+	if (w->sim || !strcmp(w->now.conf->state, ":memory:")) {
 		w->store = store_open_memory(w->loop);
 	} else {
-		if (folder_make(w->conf->state, e))
+		if (folder_make(w->now.conf->state, e))
 			return e->code;
-		w->state_lock = daemon_lock(w->conf->state, "state", e);
+		w->state_lock = daemon_lock(w->now.conf->state, "state", e);
 		if (w->state_lock < 0)
 			return w->state_lock;
-		w->store = beyond_store(w->loop, w->conf, e);
+		w->store = beyond_store(w->loop, w->now.conf, e);
 		if (!w->store)
 			return e->code;
 	}
-	w->history = history_new(w->loop, w->store, w->conf->events.keep, w->conf->events.days);
+	w->history = history_new(w->loop, w->store, w->now.conf->events.keep,
+				 w->now.conf->events.days);
 	w->events = history_events(w->history);
 	if (w->sim_for)
 		event_ring_sink(w->events, print_event, w);
+	w->consumers = consumers_new(w->loop, w->events);
 	return 0;
 }
 
@@ -500,22 +566,24 @@ open_subnets(struct weftd *w, struct error *e)
 {
 	struct subnet_env env = {
 		.loop = w->loop, .store = w->store, .events = w->events,
-		.names = w->named->names,
-		.threads = w->conf->threads, .changed = on_changed, .arg = w,
+		.names = w->now.named->names,
+		.consumers = w->consumers,
+		.threads = w->now.conf->threads, .changed = on_changed, .arg = w,
 	};
 
-	w->subnets = mem_array(w->conf->nsubnets, sizeof(struct subnet *));
-	w->settled = mem_array(w->conf->nsubnets, sizeof(bool));
-	w->ctl_subnets = mem_array(w->conf->nsubnets, sizeof(*w->ctl_subnets));
-	for (unsigned i = 0; i < w->conf->nsubnets; i++) {
-		w->subnets[i] = subnet_new(&env, &w->conf->subnets[i],
+	w->subnets = mem_array(w->now.conf->nsubnets, sizeof(struct subnet *));
+	w->settled = mem_array(w->now.conf->nsubnets, sizeof(bool));
+	w->ctl_subnets = mem_array(w->now.conf->nsubnets, sizeof(*w->ctl_subnets));
+	for (unsigned i = 0; i < w->now.conf->nsubnets; i++) {
+		w->subnets[i] = subnet_new(&env, &w->now.conf->subnets[i],
 					   w->sim ? simulate_port : open_umad, w->sim, e);
 		if (!w->subnets[i])
 			return e->code;
-		subnet_set_tables(w->subnets[i], w->named->tables[i]);
-		subnet_set_policy(w->subnets[i], w->conf);
+		subnet_set_tables(w->subnets[i], w->now.named->tables[i]);
+		subnet_set_plugins(w->subnets[i], w->now.plugins);
+		subnet_set_policy(w->subnets[i], w->now.conf);
 		w->ctl_subnets[i] = (struct ctl_subnet){
-			.name = w->conf->subnets[i].name, .subnet = w->subnets[i],
+			.name = w->now.conf->subnets[i].name, .subnet = w->subnets[i],
 			.status = ctl_status, .up = ctl_up, .ha = ctl_ha, .plan = ctl_plan,
 			.change = ctl_change, .multicast = ctl_multicast, .health = ctl_health,
 			.service = ctl_service,
@@ -526,26 +594,27 @@ open_subnets(struct weftd *w, struct error *e)
 			.counters_row = ctl_counters_row,
 		};
 	}
-	w->beyond = beyond_new(w->store, w->loop, w->events, w->subnets, w->conf->nsubnets);
+	w->beyond = beyond_new(w->store, w->loop, w->events, w->subnets, w->now.conf->nsubnets);
 	return 0;
 }
 
 static const char *
 control_socket(const struct weftd *w)
 {
-	return w->socket ? w->socket : w->conf->control.socket;
+	return w->socket ? w->socket : w->now.conf->control.socket;
 }
 
 static int
 open_control(struct weftd *w, struct error *e)
 {
 	w->host = (struct ctl_host){
-		.subnets = w->ctl_subnets, .nsubnets = w->conf->nsubnets, .events = w->events,
-		.reload = ctl_reload, .arg = w,
+		.subnets = w->ctl_subnets, .nsubnets = w->now.conf->nsubnets, .events = w->events,
+		.reload = ctl_reload, .plugin = ctl_plugin, .plugin_option = ctl_plugin_option,
+		.arg = w,
 	};
 	if (w->once || w->sim_for)
 		return 0;
-	w->ctl = ctl_new(w->loop, control_socket(w), w->conf->control.group, &w->host, e);
+	w->ctl = ctl_new(w->loop, control_socket(w), w->now.conf->control.group, &w->host, e);
 	return w->ctl ? 0 : e->code;
 }
 
@@ -586,12 +655,14 @@ start(struct weftd *w, struct error *e)
 		if (!w->sim)
 			return e->code;
 	}
-	if (!(w->named = named_load(w->conf, e)))
+	if (!(w->now.named = named_load(w->now.conf, e)))
 		return e->code;
 	if (open_state(w, e) || open_subnets(w, e) || open_control(w, e))
 		return e->code;
+	tell_refused(w, NULL, w->now.plugins);
 	if (w->sim_for)
 		return 0;
+	consumers_take(w->consumers, w->now.plugins);
 	w->watchdog = loop_timer_new(w->loop, on_watchdog, w);
 	if (daemon_watchdog())
 		on_watchdog(w);
@@ -610,12 +681,13 @@ stop(struct weftd *w)
 	reload_end(w->reload);
 	ctl_free(w->ctl);
 	beyond_free(w->beyond);
-	for (unsigned i = 0; w->subnets && i < w->conf->nsubnets; i++)
+	for (unsigned i = 0; w->subnets && i < w->now.conf->nsubnets; i++)
 		subnet_free(w->subnets[i]);
 	mem_free(w->subnets);
 	mem_free(w->settled);
 	mem_free(w->ctl_subnets);
 	simulate_free(w->sim);
+	consumers_free(w->consumers);
 	store_close(w->store);
 	history_free(w->history);
 	loop_timer_free(w->end_timer);
@@ -623,14 +695,29 @@ stop(struct weftd *w)
 	if (w->loop)
 		loop_free(w->loop);
 	reload_free(w->reload);
-	named_free(w->named);
-	named_free(w->old_named);
-	config_free(w->old_conf);
-	config_free(w->conf);
+	reloaded_free(&w->old);
+	reloaded_free(&w->now);
 	if (w->lock >= 0)
 		close(w->lock);
 	if (w->state_lock >= 0)
 		close(w->state_lock);
+}
+
+/* All that is wrong with plugins, and what is said of them. */
+static int
+check_plugins(const struct plugin_set *set)
+{
+	int status = 0;
+
+	for (unsigned i = 0; i < set->len; i++) {
+		const struct plugin_entry *x = &set->entries[i];
+
+		if (x->why.code)
+			status = complain(x->why.text, 2);
+		if (x->wrong.code)
+			status = complain(x->wrong.text, 2);
+	}
+	return status;
 }
 
 static int
@@ -638,18 +725,21 @@ check_config(struct weftd *w)
 {
 	struct buf b = {0};
 	struct error e;
+	int status;
 
 	/* What the start would read too. */
-	if (!(w->named = named_load(w->conf, &e))) {
-		config_free(w->conf);
-		return complain(e.text, 2);
+	w->now.named = named_load(w->now.conf, &e);
+	w->now.plugins = plugin_set_load(w->now.conf, NULL, NULL);
+	status = w->now.named ? 0 : complain(e.text, 2);
+	if (check_plugins(w->now.plugins))
+		status = 2;
+	if (!status) {
+		config_print(w->now.conf, &b);
+		fwrite(b.data, 1, b.len, stdout);
+		buf_free(&b);
 	}
-	named_free(w->named);
-	config_print(w->conf, &b);
-	fwrite(b.data, 1, b.len, stdout);
-	buf_free(&b);
-	config_free(w->conf);
-	return 0;
+	reloaded_free(&w->now);
+	return status;
 }
 
 /* Under virtual time the events are what is printed: the log, which has them too, is kept only
@@ -657,11 +747,11 @@ check_config(struct weftd *w)
 static int
 open_log(const struct weftd *w, struct error *e)
 {
-	const char *to = w->conf->log.to;
+	const char *to = w->now.conf->log.to;
 
 	if (w->sim_for && (!strcmp(to, "stderr") || !strcmp(to, "journal")))
 		to = "/dev/null";
-	return log_open(to, w->conf->log.level, e);
+	return log_open(to, w->now.conf->log.level, e);
 }
 
 /* The options that simulate; false and a sentence if the value is none. */
@@ -765,17 +855,22 @@ main(int argc, char **argv)
 		return rc - 1;
 	if (!w.file && !access(standard_file, F_OK))
 		w.file = standard_file;
-	w.conf = config_load(w.file, &e);
-	if (!w.conf)
+	w.now.conf = config_load(w.file, &e);
+	if (!w.now.conf)
 		return complain(e.text, 2);
 	if (check)
 		return check_config(&w);
 	daemon_journal();
 	if (open_log(&w, &e)) {
-		config_free(w.conf);
+		reloaded_free(&w.now);
 		return complain(e.text, 1);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	w.now.plugins = plugin_set_load(w.now.conf, NULL, NULL);
+	if (plugin_set_wrong(w.now.plugins, &e)) {
+		reloaded_free(&w.now);
+		return complain(e.text, 2);
+	}
 	if (start(&w, &e)) {
 		stop(&w);
 		return complain(e.text, 1);

@@ -320,6 +320,7 @@ run(void *arg)
 	struct compose_policy qos = { .max_vls = j->max_vls };
 	struct chain_options o = {
 		.maybe = j->maybe, .engines = (const char *const *)j->names,
+		.more = j->plugged.engines,
 		.fallback = j->fallback, .compose = lanes_compose, .compose_arg = j,
 		.engine = {.roots = j->roots, .nroots = j->nroots, .threads = j->threads,
 			   .lanes = j->lanes, .tables = j->tables,
@@ -329,8 +330,10 @@ run(void *arg)
 	qos_levels_policy(j->conf, &j->levels, &qos);
 	o.engine.max_vls = compose_engine_vls(&qos, j->plan->fabric);
 	o.shared_vls = qos.merge ? qos.max_vls : 0;
+	plugged_before(&j->plugged);
 	j->error = engine_chain(j->plan, fixed, j->fresh ? NULL :
 				j->previous ? j->previous : j->shadow, &o, &j->why);
+	plugged_after(&j->plugged);
 	if (!j->error)
 		share_rows(j);
 	if (!j->error && j->keep && j->shadow) {
@@ -486,6 +489,7 @@ planner_start(struct subnet *s, const struct fabric *f, const struct fabric *who
 	j->storage = copy_texts(s->conf->routing.classes.storage);
 	j->other = copy_texts(s->conf->routing.classes.other);
 	j->tables = lfts_ref(s->tables);
+	plugged_begin(&j->plugged, s, r != NULL);
 	j->fallback = s->conf->routing.fallback == FALLBACK_WARN;
 	j->dry_run = dry_run;
 	j->conf = config_ref(s->parts.conf);
@@ -515,6 +519,7 @@ planner_free_job(struct plan_job *j)
 	free_texts(j->other);
 	mem_free(j->roots);
 	lfts_free(j->tables);
+	plugged_end(&j->plugged);
 	mtree_set_free(&j->trees);
 	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
 		lane_tables_unref(j->held[sw]);

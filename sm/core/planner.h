@@ -25,6 +25,7 @@ struct plan_job {
 	unsigned nroots;
 	char **storage;			/* selections of that class, NULL-terminated, owned */
 	char **other;			/* likewise */
+	struct plugged_job plugged;	/* engines that others made */
 	struct lfts *tables;		/* for engine `file`; reference held, NULL */
 	bool fallback;			/* the chain may be tried on */
 	bool dry_run;			/* nothing is programmed */

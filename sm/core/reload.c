@@ -41,10 +41,9 @@ struct job {
 	struct reload_order what;	/* was asked */
 	bool answered;			/* done() was called: the daemon ends; only the loop's */
 	const char *file;		/* that is read */
-	const struct config *conf;	/* in force; a reference */
-	const struct named *named;	/* in force; borrowed */
-	struct config *fresh;		/* found good, to take on; NULL */
-	struct named *fresh_named;	/* with it */
+	struct reloaded now;		/* in force; references, `named` borrowed */
+	struct config *read;		/* the file, while it is made ready */
+	struct reloaded fresh;		/* found good, to take on; NULLs */
 	enum config_stage stage;	/* from which it is taken on */
 	unsigned rehearsed;		/* subnets whose partitions were, in a dry run */
 	struct buf report;		/* a line for each change */
@@ -57,8 +56,7 @@ struct job {
 /* What the worker frees. */
 struct waste {
 	struct list list;		/* in reload.waste */
-	const struct config *conf;	/* a reference */
-	struct named *named;		/* owned */
+	struct reloaded what;		/* owned */
 };
 
 /* ---- On the worker ---- */
@@ -101,16 +99,43 @@ refuse_pipe(const char *path, struct error *e)
 static int
 load(struct job *j)
 {
+	struct config *c;
+
 	if (refuse_pipe(j->file, &j->e))
 		return j->e.code;
-	j->fresh = config_load(j->file, &j->e);
-	if (!j->fresh || refuse_pipe(j->fresh->names, &j->e))
+	j->fresh.conf = j->read = c = config_load(j->file, &j->e);
+	if (!c || refuse_pipe(c->names, &j->e))
 		return j->e.code;
-	for (unsigned i = 0; i < j->fresh->nsubnets; i++)
-		if (refuse_pipe(j->fresh->subnets[i].routing.file, &j->e))
+	for (unsigned i = 0; i < c->nsubnets; i++)
+		if (refuse_pipe(c->subnets[i].routing.file, &j->e))
 			return j->e.code;
-	j->fresh_named = named_load(j->fresh, &j->e);
-	return j->fresh_named ? 0 : j->e.code;
+	j->fresh.named = named_load(c, &j->e);
+	if (!j->fresh.named)
+		return j->e.code;
+	j->fresh.plugins = plugin_set_load(c, j->now.plugins, NULL);
+	return plugin_set_wrong(j->fresh.plugins, &j->e);
+}
+
+/* Of one that was asked for by name the answer is what became of it. */
+static void
+load_plugins(struct job *j)
+{
+	const char *only = j->what.plugin[0] ? j->what.plugin : NULL;
+	const struct plugin_entry *x;
+
+	if (only && !plugin_set_find(j->now.plugins, only)) {
+		error_set(&j->e, ERR_NOT_FOUND, "the configuration has no plugin %s", only);
+		return;
+	}
+	j->fresh.plugins = plugin_set_load(j->now.conf, j->now.plugins, only);
+	if (plugin_set_wrong(j->fresh.plugins, &j->e))
+		return;
+	x = only ? plugin_set_find(j->fresh.plugins, only) : NULL;
+	if (x && x->why.code)
+		error_set(&j->e, ERR_REFUSED, "%s%s", x->why.text,
+			  x->plugin ? "; the one of before stays" : "");
+	else
+		plugin_set_diff(j->now.plugins, j->fresh.plugins, report_change, j);
 }
 
 static bool
@@ -130,29 +155,30 @@ compare(struct job *j)
 {
 	enum config_stage named;
 
-	config_diff(j->conf, j->fresh, report_change, j);
-	named = named_diff(j->named, j->fresh_named, report_change, j);
-	j->stage = config_diff(j->conf, j->fresh, NULL, NULL);
+	config_diff(j->now.conf, j->read, report_change, j);
+	named = named_diff(j->now.named, j->fresh.named, report_change, j);
+	plugin_set_diff(j->now.plugins, j->fresh.plugins, report_change, j);
+	j->stage = config_diff(j->now.conf, j->read, NULL, NULL);
 	if (j->what.dry_run)
 		return;
-	if (!same_subnets(j->conf, j->fresh)) {
+	if (!same_subnets(j->now.conf, j->read)) {
 		error_set(&j->e, ERR_REFUSED, "%s adds, removes or renames a subnet, which needs a "
 			  "restart: the running configuration stays", j->file);
 		return;
 	}
-	config_keep(j->fresh, j->conf);
-	j->stage = config_diff(j->conf, j->fresh, NULL, NULL);
+	config_keep(j->read, j->now.conf);
+	j->stage = config_diff(j->now.conf, j->read, NULL, NULL);
 	if (named < j->stage)
 		j->stage = named;
 }
 
-static void
-let_go(struct job *j)
+void
+reloaded_free(struct reloaded *r)
 {
-	config_free(j->fresh);
-	named_free(j->fresh_named);
-	j->fresh = NULL;
-	j->fresh_named = NULL;
+	config_free(r->conf);
+	named_free(r->named);
+	plugin_set_unref(r->plugins);
+	*r = (struct reloaded){ 0 };
 }
 
 static void
@@ -160,11 +186,12 @@ run(void *arg)
 {
 	struct job *j = arg;
 
-	j->broken = load(j) != 0;
-	if (!j->broken)
+	if (j->what.plugins)
+		load_plugins(j);
+	else if (!(j->broken = load(j) != 0))
 		compare(j);
 	if (j->e.code)
-		let_go(j);
+		reloaded_free(&j->fresh);
 }
 
 static void
@@ -172,10 +199,7 @@ waste_run(void *arg)
 {
 	struct waste *w = arg;
 
-	config_free(w->conf);
-	named_free(w->named);
-	w->conf = NULL;
-	w->named = NULL;
+	reloaded_free(&w->what);
 }
 
 /* ---- On the loop ---- */
@@ -191,15 +215,14 @@ waste_free(void *arg)
 }
 
 void
-reload_discard(struct reload *r, const struct config *conf, struct named *named)
+reload_discard(struct reload *r, const struct reloaded *old)
 {
 	struct waste *w;
 
-	if (!conf && !named)
+	if (!old->conf && !old->named && !old->plugins)
 		return;
 	w = mem_zalloc(sizeof(*w));
-	w->conf = conf;
-	w->named = named;
+	w->what = *old;
 	list_append(&r->waste, &w->list);
 	loop_errand(r->host.loop, waste_run, waste_free, w, 0);
 }
@@ -207,29 +230,37 @@ reload_discard(struct reload *r, const struct config *conf, struct named *named)
 static void
 job_free(struct job *j)
 {
-	let_go(j);
-	config_free(j->conf);
+	reloaded_free(&j->fresh);
+	config_free(j->now.conf);
+	plugin_set_unref(j->now.plugins);
 	buf_free(&j->report);
 	mem_free(j);
+}
+
+/* For the event. */
+static const char *
+outcome(const struct job *j)
+{
+	if (j->what.plugins)
+		return j->changed ? "files of plugins were read again and taken on" :
+			"files of plugins were read again: nothing has changed";
+	return !j->changed ? "the configuration was read again: nothing has changed" :
+		j->restart ? "the configuration was read again; some changes need a restart" :
+		"the configuration was read again and taken on";
 }
 
 /* The daemon may have begun to end while the worker was at it. */
 static void
 take(struct reload *r, struct job *j)
 {
-	const char *text = !j->changed ? "the configuration was read again: nothing has changed" :
-			   j->restart ?
-			   "the configuration was read again; some changes need a restart" :
-			   "the configuration was read again and taken on";
 
 	if (j->broken)
 		r->host.tell(r->host.arg, LOG_L_ERROR, j->e.text);
 	if (j->e.code || j->what.dry_run ||
-	    r->host.take(r->host.arg, j->fresh, j->fresh_named, j->stage, &j->e))
+	    r->host.take(r->host.arg, &j->fresh, j->stage, &j->e))
 		return;
-	j->fresh = NULL;
-	j->fresh_named = NULL;
-	r->host.tell(r->host.arg, LOG_L_NOTICE, text);
+	j->fresh = (struct reloaded){ 0 };
+	r->host.tell(r->host.arg, LOG_L_NOTICE, outcome(j));
 }
 
 static void
@@ -247,9 +278,8 @@ finish(struct job *j)
 		j->what.done(j->what.arg, j->e.code, j->e.code ? j->e.text : "", j->report.data);
 	}
 	/* What was refused at the last moment, or only looked at. */
-	reload_discard(r, j->fresh, j->fresh_named);
-	j->fresh = NULL;
-	j->fresh_named = NULL;
+	reload_discard(r, &j->fresh);
+	j->fresh = (struct reloaded){ 0 };
 	job_free(j);
 	next(r);
 }
@@ -262,11 +292,12 @@ rehearse(void *arg)
 	const struct reload_host *h = &j->owner->host;
 
 	if (!j->what.dry_run || j->e.code || j->answered || !h->rehearse ||
-	    j->stage > STAGE_PARTITIONS || !same_subnets(j->conf, j->fresh) ||
-	    j->rehearsed == j->fresh->nsubnets)
+	    j->what.plugins || j->stage > STAGE_PARTITIONS ||
+	    !same_subnets(j->now.conf, j->fresh.conf) ||
+	    j->rehearsed == j->fresh.conf->nsubnets)
 		finish(j);
 	else
-		h->rehearse(h->arg, j->fresh, j->rehearsed++, &j->report, rehearse, j);
+		h->rehearse(h->arg, j->fresh.conf, j->rehearsed++, &j->report, rehearse, j);
 }
 
 static void
@@ -283,8 +314,9 @@ next(struct reload *r)
 	j->owner = r;
 	j->what = o->what;
 	j->file = r->host.file;
-	r->host.running(r->host.arg, &j->conf, &j->named);
-	config_ref(j->conf);
+	r->host.running(r->host.arg, &j->now);
+	config_ref(j->now.conf);
+	plugin_set_ref(j->now.plugins);
 	j->stage = STAGE_NONE;
 	mem_free(o);
 	r->job = j;

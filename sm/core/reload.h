@@ -4,23 +4,37 @@
 
 #include "sm/base/buf.h"
 #include "sm/base/loop.h"
+#include "plugins/set.h"
 #include "sm/core/named.h"
 
 /*
- * The configuration read again, as a transaction: a worker reads the files, checks them and finds
- * what differs from the configuration in force; then the loop takes it on, or everything stays as
- * it is. One reload at a time; others wait their turn, and read the files when it comes.
+ * The configuration read again, as a transaction: a worker reads the files, loads the plugins,
+ * checks all of it and finds what differs from what is in force; then the loop takes it on, or
+ * everything stays as it is. One reload at a time; others wait their turn, and read the files when
+ * it comes.
  */
 struct reload;
+
+/* What is in force, or is to be. */
+struct reloaded {
+	const struct config *conf;
+	struct named *named;
+	const struct plugin_set *plugins;
+};
+
+void
+reloaded_free(struct reloaded *r);		/* the end of all that is not NULL there */
 
 /* What is read, and who takes it on. */
 struct reload_host {
 	struct loop *loop;		/* borrowed */
 	const char *file;		/* borrowed; NULL: built-in defaults */
-	/* The configuration in force; both stay until take() or reload_free(). */
-	void (*running)(void *arg, const struct config **conf, const struct named **named);
-	/* Take it on, from `stage`, and own both; or an error with a sentence: then nothing is. */
-	int (*take)(void *arg, struct config *conf, struct named *named, enum config_stage stage,
+	/* What is in force; it stays until take() or reload_free(). */
+	void (*running)(void *arg, struct reloaded *now);
+	/* Take it on, from `stage`, and own it; or an error with a sentence: then nothing is.
+	 * Without `conf` and `named` only the plugins are other ones; subnets know what that means
+	 * for them. */
+	int (*take)(void *arg, const struct reloaded *fresh, enum config_stage stage,
 		    struct error *e);
 	/*
 	 * What the partitions of subnet number `i` of it would do, as lines for the report; done()
@@ -35,6 +49,9 @@ struct reload_host {
 
 struct reload_order {
 	bool dry_run;			/* only say what differs */
+	bool plugins;			/* only their files are read again, by the configuration in
+					 * force: */
+	char plugin[32];		/* that of one, "": all */
 	bool signalled;			/* nobody waits for the report: it goes into the log, and
 					 * such orders are one while they wait */
 	void (*done)(void *arg, int error, const char *text, const char *report);
@@ -53,7 +70,7 @@ int
 reload_start(struct reload *r, const struct reload_order *o, struct error *e);
 /* What is no longer in force, nor lent to anybody: freed by the worker. NULL is allowed. */
 void
-reload_discard(struct reload *r, const struct config *conf, struct named *named);
+reload_discard(struct reload *r, const struct reloaded *old);
 /* Nothing is taken on any more; whoever waits hears so. */
 void
 reload_end(struct reload *r);

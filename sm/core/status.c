@@ -398,6 +398,7 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	if (s->plan && s->plan->reason[0])
 		warn(st, "engine %s runs instead of %s: %s", s->plan->engine_running,
 		     s->plan->engine_requested, s->plan->reason);
+	plugged_warn(s, st, warn);
 	warn_duplicates(s, st);
 	warn_too_far(s, st);
 	if (s->lids.unsaved)

@@ -790,6 +790,7 @@ subnet_free(struct subnet *s)
 	lids_free(&s->lids);
 	drains_free(&s->drains);
 	lfts_free(s->tables);
+	plugged_free(s);
 	map_free(&s->dirty);
 	map_free(&s->forgotten);
 	mem_free(s);

@@ -15,6 +15,7 @@
  * One subnet: its port, live model, published plan and stage. Everything live hangs here; a daemon
  * may hold several. All functions run on the loop's thread.
  */
+struct consumers;
 struct subnet;
 
 /* What the owner lends; all borrowed, and outlive the subnet. */
@@ -22,6 +23,7 @@ struct subnet_env {
 	struct loop *loop;
 	struct store *store;
 	struct event_ring *events;
+	const struct consumers *consumers;	/* of events; may be NULL */
 	const struct name_map *names;		/* may be NULL */
 	unsigned threads;			/* for routing and proof; 0: one per core */
 	/* Called whenever status changed in a way worth showing (stage, role, up). May be NULL. */
@@ -60,6 +62,12 @@ subnet_configure(struct subnet *s, const struct config_subnet *conf, const struc
 /* What is said of partitions, for the next subnet_configure(), or the first sweep. */
 void
 subnet_set_policy(struct subnet *s, const struct config *conf);
+/* Engines that others made (plugins/set.h), of the configuration that subnet_configure() hands over
+ * next; a reference is taken. True: what the subnet routes by, or may, is another one now, and
+ * STAGE_ROUTING is due. */
+struct plugin_set;
+bool
+subnet_set_plugins(struct subnet *s, const struct plugin_set *set);
 /* A heavy sweep now (SIGHUP). */
 void
 subnet_sweep(struct subnet *s);

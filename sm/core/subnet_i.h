@@ -15,6 +15,7 @@
 #include "sm/core/multicast.h"
 #include "sm/core/partition_i.h"
 #include "sm/core/peers_i.h"
+#include "sm/core/plugged.h"
 #include "sm/core/push.h"
 #include "sm/core/reader.h"
 #include "sm/core/remarks.h"
@@ -155,6 +156,7 @@ struct subnet {
 	struct health health;		/* what is wrong with ports and devices */
 	struct loop_timer *disable_retry;	/* a port could not be set: not before this */
 	struct reader reader;		/* tables read in the background */
+	struct plugged plugged;		/* engines that others made */
 	struct reroute reroute;		/* a command that waits for its outcome */
 	struct drains drains;		/* what traffic is kept off */
 	struct {

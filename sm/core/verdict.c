@@ -145,6 +145,7 @@ subnet_route_done(struct subnet *s, struct plan_job *job)
 	bool reregister, changed;
 
 	s->job = NULL;
+	plugged_done(s, &job->plugged);
 	if (!job->error && s->reroute.done && !s->reroute.waiting)
 		report(s, job);
 	if (job->dry_run && !job->error) {

@@ -20,16 +20,36 @@ struct report {
 	char *next;		/* the first that is not written; NULL: none */
 };
 
+/* Plugin number `i`; false: there are fewer. */
+static bool
+next_plugin(const struct ctl_req *r, unsigned i, struct plugin_row *p)
+{
+	return r->host->plugin && r->host->plugin(r->host->arg, i, p);
+}
+
 static bool
 engine_known(struct ctl_req *r, const char *name)
 {
 	struct buf words = { 0 };
+	struct plugin_row p;
 
 	if (!name || engine_find(name))
 		return true;
+	for (unsigned i = 0; next_plugin(r, i, &p); i++) {
+		if (strcmp(p.name, name) != 0)
+			continue;
+		if (!p.kind)
+			req_fail(r, EXIT_REFUSED, "%s", p.refused);
+		else if (strcmp(p.kind, "engine"))
+			req_fail(r, EXIT_USAGE, "plugin %s is a consumer of events, and no engine",
+				 p.name);
+		return p.kind && strcmp(p.kind, "engine") == 0;
+	}
 	for (const struct engine *const *e = engines; *e; e++)
 		buf_printf(&words, "%s\"%s\"", e == engines ? "" : e[1] ? ", " : " or ",
 			   (*e)->name);
+	if (next_plugin(r, 0, &p))
+		buf_str(&words, ", or one of weft show plugins");
 	req_fail(r, EXIT_USAGE, "there is no routing engine \"%.60s\": it is %.300s", name,
 		 words.data);
 	buf_free(&words);
@@ -216,8 +236,8 @@ reloaded(void *arg, int error, const char *text, const char *changes)
 	req_release(r);
 }
 
-static void
-reload(struct ctl_req *r)
+void
+reload_ask(struct ctl_req *r, const struct ctl_reload *what)
 {
 	struct error e = { 0 };
 	int ret;
@@ -227,12 +247,18 @@ reload(struct ctl_req *r)
 		return;
 	}
 	req_hold(r);
-	ret = r->host->reload(r->host->arg, req_flag(r, "dry_run"), reloaded, r, &e);
+	ret = r->host->reload(r->host->arg, what, reloaded, r, &e);
 	if (ret) {
 		e.code = ret;
 		req_error(r, &e);
 		r->held--;
 	}
+}
+
+static void
+reload(struct ctl_req *r)
+{
+	reload_ask(r, &(struct ctl_reload){ .dry_run = req_flag(r, "dry_run") });
 }
 
 /* For each subnet the engine it asked for, and the one it runs. */
@@ -257,6 +283,26 @@ put_use(struct ctl_req *r, struct json *j)
 	jw_end(j);
 }
 
+/* Those that others made. */
+static void
+put_plugins(struct ctl_req *r, struct json *j)
+{
+	struct plugin_row p;
+
+	for (unsigned i = 0; next_plugin(r, i, &p); i++) {
+		if (!p.kind || strcmp(p.kind, "engine"))
+			continue;
+		jw_object(j, NULL);
+		jw_str(j, "name", p.name);
+		jw_str(j, "help", p.help);
+		jw_str(j, "topologies", p.topologies);
+		jw_bool(j, "deadlock_free", p.deadlock_free);
+		jw_str(j, "version", p.version);
+		plugin_put_options(r, j, i);
+		jw_end(j);
+	}
+}
+
 static void
 show_engines(struct ctl_req *r)
 {
@@ -271,6 +317,7 @@ show_engines(struct ctl_req *r)
 		jw_bool(j, "deadlock_free", (*e)->deadlock_free);
 		jw_end(j);
 	}
+	put_plugins(r, j);
 	jw_end(j);
 	put_use(r, j);
 	req_end(r);

@@ -23,7 +23,7 @@ struct ctl_gate {
 
 static const struct ctl_command *const tables[] = {
 	ctl_cmd_status, ctl_cmd_show, ctl_cmd_routes, ctl_cmd_topology, ctl_cmd_events,
-	ctl_cmd_path, ctl_cmd_qos, ctl_cmd_congestion, ctl_cmd_adaptive,
+	ctl_cmd_path, ctl_cmd_qos, ctl_cmd_congestion, ctl_cmd_adaptive, ctl_cmd_plugins,
 	ctl_cmd_counters, ctl_cmd_multicast,
 	ctl_cmd_clients, ctl_cmd_check, ctl_cmd_admin, ctl_cmd_partition, ctl_cmd_partitions,
 	ctl_cmd_health, ctl_cmd_ha, ctl_cmd_rails,

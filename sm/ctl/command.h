@@ -88,6 +88,7 @@ extern const struct ctl_command ctl_cmd_qos[];		/* show qos */
 extern const struct ctl_command ctl_cmd_rails[];	/* show rails */
 extern const struct ctl_command ctl_cmd_routes[];	/* show routes */
 extern const struct ctl_command ctl_cmd_show[];		/* show nodes, switches, ports, links */
+extern const struct ctl_command ctl_cmd_plugins[];	/* show plugins, plugin reload */
 extern const struct ctl_command ctl_cmd_status[];	/* status, wait */
 extern const struct ctl_command ctl_cmd_topology[];	/* show topology */
 
@@ -169,6 +170,13 @@ struct ctl_gate *
 gate_new(void);
 void
 gate_unref(struct ctl_gate *g);
+
+/* cmd_admin.c: ask for a reload, and answer with what has changed. */
+void
+reload_ask(struct ctl_req *r, const struct ctl_reload *what);
+/* cmd_plugins.c: the options of plugin number `i`. */
+void
+plugin_put_options(struct ctl_req *r, struct json *j, unsigned i);
 
 /* client.c: the request has something to say, or has been answered, outside a handler. */
 void

@@ -11,6 +11,7 @@
 #include "sm/fabric/change.h"
 #include "sm/fabric/event.h"
 #include "sm/fabric/plan.h"
+#include "sm/fabric/plugin_view.h"
 #include "sm/fabric/status.h"
 
 /*
@@ -67,6 +68,12 @@ struct ctl_subnet {
 /* The outcome of a reload: 0 and a line for each change (NULL: none); or an error, a sentence. */
 typedef void (*ctl_reload_fn)(void *arg, int error, const char *text, const char *report);
 
+struct ctl_reload {
+	bool dry_run;			/* only say what differs */
+	bool plugins;			/* only their files, by the configuration in force: */
+	const char *plugin;		/* that of one; NULL: all */
+};
+
 struct ctl_host {
 	struct ctl_subnet *subnets;
 	unsigned nsubnets;
@@ -75,8 +82,11 @@ struct ctl_host {
 	 * Re-read the configuration as a transaction. done() comes once, when it is in force,
 	 * unless an error is returned: ERR_BUSY, ERR_REFUSED.
 	 */
-	int (*reload)(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg,
-		      struct error *e);
+	int (*reload)(void *arg, const struct ctl_reload *what, ctl_reload_fn done,
+		      void *done_arg, struct error *e);
+	/* Plugin number `i`, and option `n` of it; false: there are fewer. NULL, both: none. */
+	bool (*plugin)(void *arg, unsigned i, struct plugin_row *row);
+	bool (*plugin_option)(void *arg, unsigned i, unsigned n, struct plugin_option_row *row);
 	void *arg;
 };
 

@@ -13,6 +13,7 @@ ctl_src := \
 	sm/ctl/cmd_partition.c \
 	sm/ctl/cmd_partitions.c \
 	sm/ctl/cmd_path.c \
+	sm/ctl/cmd_plugins.c \
 	sm/ctl/cmd_qos.c \
 	sm/ctl/cmd_rails.c \
 	sm/ctl/cmd_routes.c \

@@ -90,6 +90,12 @@ event_ring_free(struct event_ring *r)
 	mem_free(r);
 }
 
+unsigned
+event_ring_len(const struct event_ring *r)
+{
+	return r->len;
+}
+
 struct event_sink *
 event_ring_sink(struct event_ring *r, void (*fn)(void *arg, const struct event *ev), void *arg)
 {

@@ -82,6 +82,8 @@ struct event_ring *
 event_ring_new(unsigned len, uint64_t first_sequence);
 void
 event_ring_free(struct event_ring *r);
+unsigned
+event_ring_len(const struct event_ring *r);	/* events that it holds at most */
 /* Called with each new event, before event_ring_add() returns; sinks in the order in which they
  * came. Freed with the ring, or before by event_sink_free(), which allows NULL. */
 struct event_sink *

@@ -14,5 +14,5 @@ fabric_src := \
 	sm/fabric/levels.c \
 	sm/fabric/sls.c
 fabric_public := $(addprefix sm/fabric/,adaptive.h adaptive_view.h change.h event.h fabric.h levels.h pkeys.h plan.h plan_row.h plan_text.h \
-	rails.h sls.h status.h)
+	plugin_view.h rails.h sls.h status.h)
 fabric_pkgs := jansson

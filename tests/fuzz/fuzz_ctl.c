@@ -83,11 +83,12 @@ change(void *subnet, const struct change *c, change_done_fn done, void *arg, str
 }
 
 static int
-reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
+reload(void *arg, const struct ctl_reload *what, ctl_reload_fn done, void *done_arg,
+       struct error *e)
 {
 	(void)arg;
 	(void)e;
-	done(done_arg, 0, "", dry_run ? NULL : "a: 1 -> 2\n");
+	done(done_arg, 0, "", what->dry_run ? NULL : "a: 1 -> 2\n");
 	return 0;
 }
 

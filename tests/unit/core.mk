@@ -1,5 +1,5 @@
 # The bed of the scenario tests is a library, first among those that each of them links.
-core_bed_libs := core_bed core sa qos partitions routing port fabric store conf sim text wire base
+core_bed_libs := core_bed core sa plugins qos partitions routing port fabric store conf sim text wire base
 $(BUILD)/libcore_bed.a: $(BUILD)/obj/tests/unit/core_bed.o
 	$(call say,AR,$@)
 	$(q)rm -f $@ && ar rcs $@ $^
@@ -27,7 +27,7 @@ test_core_congestion_libs := $(core_bed_libs)
 test_core_congestion_extra := -lcmocka
 unit_tests += test_core_reload
 tsan_tests += test_core_reload
-test_core_reload_libs := core conf text base
+test_core_reload_libs := core plugins qos routing fabric conf text wire base
 test_core_reload_extra := -lcmocka
 unit_tests += test_core_counting
 test_core_counting_libs := $(core_bed_libs)

@@ -307,15 +307,59 @@ fake_change(void *subnet, const struct change *c, change_done_fn done, void *arg
 }
 
 static inline int
-fake_reload(void *arg, bool dry_run, ctl_reload_fn done, void *done_arg, struct error *e)
+fake_reload(void *arg, const struct ctl_reload *what, ctl_reload_fn done, void *done_arg,
+	    struct error *e)
 {
 	assert_ptr_equal(arg, &h);
 	if (h.reload_code)
 		return error_set(e, h.reload_code, "weft.yaml:3:1: unknown key \"prot\"");
-	done(done_arg, 0, "", dry_run ?
+	if (what->plugins) {
+		done(done_arg, 0, "", what->plugin ? what->plugin : "all\n");
+		return 0;
+	}
+	done(done_arg, 0, "", what->dry_run ?
 	     "subnets[0].lmc: 0 -> 1 (dry)\nlog.level: notice -> debug\n" :
 	     "log.level: notice -> debug\n");
 	return 0;
+}
+
+static inline bool
+fake_plugin(void *arg, unsigned i, struct plugin_row *row)
+{
+	static const struct plugin_row rows[] = {
+		{ .name = "rsp", .kind = "engine", .state = "loaded", .file = "/p/rsp.so",
+		  .version = "1.2", .help = "Random paths", .topologies = "any", .abi = 0x10002,
+		  .runs = 7, .failures = 1, .last_ms = 1.5, .most_ms = 9, .loaded = 1000000,
+		  .failed = 2000000, .failure = "was ended by SIGSEGV" },
+		{ .name = "broken", .state = "refused", .file = "/p/broken.so",
+		  .refused = "plugin broken: /p/broken.so is no shared object" },
+		{ .name = "trail", .kind = "consumer", .state = "running", .file = "/p/t.so",
+		  .version = "3", .help = "Appends", .abi = 0x10000, .sent = 40, .lost = 2,
+		  .since = 3000000 },
+	};
+
+	assert_ptr_equal(arg, &h);
+	if (i < sizeof(rows) / sizeof(rows[0]))
+		*row = rows[i];
+	return i < sizeof(rows) / sizeof(rows[0]);
+}
+
+static inline bool
+fake_plugin_option(void *arg, unsigned i, unsigned n, struct plugin_option_row *row)
+{
+	static const char *const words[] = { "narrow", "wide", NULL };
+	static const struct plugin_option_row rows[] = {
+		{ .name = "seed", .value = "7", .initial = "0", .help = "Seed.",
+		  .type = "number", .max = UINT64_MAX },
+		{ .name = "mode", .value = "wide", .initial = "wide", .help = "How.",
+		  .type = "word", .words = words },
+	};
+
+	(void)arg;
+	if (i || n >= 2)
+		return false;
+	*row = rows[n];
+	return true;
 }
 
 /* The fabric. */
@@ -502,7 +546,8 @@ setup(void **state)
 	h.subnets[1] = h.subnets[0];
 	h.subnets[1].name = "two";
 	h.host = (struct ctl_host){ .subnets = h.subnets, .nsubnets = 1, .events = h.events,
-				    .reload = fake_reload, .arg = &h };
+				    .reload = fake_reload, .plugin = fake_plugin,
+				    .plugin_option = fake_plugin_option, .arg = &h };
 	strcpy(h.dir, "/tmp/test_ctl.XXXXXX");
 	assert_non_null(mkdtemp(h.dir));
 	assert_int_equal(chmod(h.dir, 0755), 0);

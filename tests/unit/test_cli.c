@@ -234,12 +234,30 @@ test_cli_stale(void **state)
 }
 
 static void
+test_cli_plugins(void **state)
+{
+	static const char row[] = "rsp     engine    loaded   1.2      1.2     7         1  "
+		"1.5 ms   9.0 ms     -     -  /p/rsp.so\n";
+
+	(void)state;
+	weft_says("show engines", 0, "rsp.seed = 7  (0 to 18446744073709551615, initially 0)  "
+		  "Seed.", "");
+	weft_says("show plugins", 0, row, "");
+	weft_says("show plugins", 0, "broken  -         refused  ", "");
+	weft_says("show plugins", 0, "plugin broken: /p/broken.so is no shared object\n", "");
+	weft_says("show plugins", 0, "plugin rsp was ended by SIGSEGV, at 1970-01-01T00:00:02", "");
+	weft_says("show plugins", 0, "rsp.mode = wide  (narrow, wide, initially wide)  How.", "");
+	weft_says("plugin reload", 0, "all\n", "");
+	weft_says("plugin reload rsp", 0, "rsp", "");
+}
+
+static void
 test_cli_json(void **state)
 {
 	static const char *const lines[] = {
 		"status",	"wait",	       "show nodes",	      "show switches",
 		"show ports",	"show links",  "show routes spine/0", "show routes 13",
-		"show engines", "show events", "show topology",	      "path 11 14",
+		"show engines", "show plugins", "show events", "show topology",	      "path 11 14",
 		"check",	"reroute",     "reload --dry-run",    "drain gpu-1",
 		"undrain 11",	"fail 11 --dry-run", "show routes --dump",
 	};
@@ -337,7 +355,7 @@ test_cli_fails(void **state)
 	weft_says("show nodes --type swich", 2, "",
 		  "--type cannot be \"swich\": it is ca, switch or router");
 	weft_says("show events --level loud", 2, "", "error, warning, notice, info or debug");
-	weft_says("show events --type loud", 2, "", "state or adaptive");
+	weft_says("show events --type loud", 2, "", "adaptive or plugin");
 	weft_says("show events --last 1 --after 2", 2, "", "--last and --after");
 	weft_says("show nodes nowhere", 1, "", "no node matches \"nowhere\"");
 	weft_says("reroute --engine updm", 2, "", "\"updn\"");
@@ -377,7 +395,8 @@ int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		T(test_cli), T(test_cli_order), T(test_cli_stale), T(test_cli_json),
+		T(test_cli), T(test_cli_plugins), T(test_cli_order), T(test_cli_stale),
+		T(test_cli_json),
 		T(test_cli_fails), T(test_cli_words), T(test_what_is_shown),
 	};
 

@@ -23,8 +23,7 @@
 struct rig {
 	struct loop *loop;
 	struct reload *r;
-	struct config *conf;		/* in force */
-	struct named *named;		/* with it */
+	struct reloaded now;		/* in force */
 	unsigned taken;			/* so often */
 	enum config_stage stage;	/* of the last that was */
 	unsigned events;		/* told */
@@ -49,24 +48,22 @@ write_file(const struct rig *g, const char *text)
 }
 
 static void
-running(void *arg, const struct config **conf, const struct named **named)
+running(void *arg, struct reloaded *now)
 {
 	const struct rig *g = arg;
 
-	*conf = g->conf;
-	*named = g->named;
+	*now = g->now;
 }
 
 static int
-take(void *arg, struct config *conf, struct named *named, enum config_stage stage, struct error *e)
+take(void *arg, const struct reloaded *fresh, enum config_stage stage, struct error *e)
 {
 	struct rig *g = arg;
 
 	if (g->refuse)
 		return error_set(e, g->refuse, "no");
-	reload_discard(g->r, g->conf, g->named);
-	g->conf = conf;
-	g->named = named;
+	reload_discard(g->r, &g->now);
+	g->now = *fresh;
 	g->stage = stage;
 	g->taken++;
 	return 0;
@@ -99,9 +96,9 @@ rig_open(struct rig *g, struct loop *loop, const char *text)
 	*g = (struct rig){ .loop = loop, .awaited = 1 };
 	snprintf(g->file, sizeof(g->file), "/tmp/weft-reload-%ld.yaml", (long)getpid());
 	write_file(g, text);
-	g->conf = config_load(g->file, &e);
-	assert_non_null(g->conf);
-	g->named = named_load(g->conf, &e);
+	g->now.conf = config_load(g->file, &e);
+	assert_non_null(g->now.conf);
+	g->now.named = named_load(g->now.conf, &e);
 	g->r = reload_new(&(struct reload_host){ .loop = loop, .file = g->file,
 			  .running = running, .take = take, .tell = tell, .arg = g });
 }
@@ -112,8 +109,7 @@ rig_close(struct rig *g)
 	reload_end(g->r);
 	loop_free(g->loop);
 	reload_free(g->r);
-	config_free(g->conf);
-	named_free(g->named);
+	reloaded_free(&g->now);
 	unlink(g->file);
 }
 
@@ -160,7 +156,7 @@ story(struct loop *loop)
 	assert_int_equal(g.error, 0);
 	assert_int_equal(g.taken, 1);
 	assert_int_equal(g.stage, STAGE_LIVE);
-	assert_true(g.conf->subnets[0].sweep_interval == SEC(6));
+	assert_true(g.now.conf->subnets[0].sweep_interval == SEC(6));
 	try_it(&g, false, "subnets: [{name: a, sweep_interval: 6s}]\n");
 	assert_string_equal(g.report, "");
 	assert_int_equal(g.taken, 2);
@@ -174,7 +170,7 @@ story(struct loop *loop)
 	try_it(&g, false, "subnets: [{name: a, lmc: 1}]\n");
 	assert_int_equal(g.error, ERR_IO);
 	assert_int_equal(g.taken, 2);
-	assert_true(g.conf->subnets[0].sweep_interval == SEC(6));
+	assert_true(g.now.conf->subnets[0].sweep_interval == SEC(6));
 	rig_close(&g);
 }
 
@@ -207,7 +203,7 @@ test_several(void **state)
 	g.awaited = n + 2;
 	wait_all(&g);
 	assert_int_equal(g.taken, n + 2);
-	assert_int_equal(g.conf->subnets[0].lmc, 1);
+	assert_int_equal(g.now.conf->subnets[0].lmc, 1);
 	assert_int_equal(order(&g, false, false, &e), 0);
 	rig_close(&g);
 	assert_int_equal(g.error, ERR_REFUSED);		/* of the one that was under way */

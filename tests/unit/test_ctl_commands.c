@@ -699,6 +699,36 @@ test_reload(void **state)
 }
 
 static void
+test_plugins(void **state)
+{
+	json_t *json = ask("{\"command\":\"show plugins\"}");
+
+	(void)state;
+	assert_int_equal(json_array_size(at(json, "data.plugins")), 3);
+	has_str(json, "data.plugins.0.kind", "engine");
+	has_str(json, "data.plugins.0.options.0.max", "18446744073709551615");
+	has_str(json, "data.plugins.0.options.1.words.1", "wide");
+	has_str(json, "data.plugins.1.state", "refused");
+	assert_true(json_is_null(at(json, "data.plugins.1.kind")));
+	has_str(json, "data.plugins.2.state", "running");
+	assert_int_equal(json_integer_value(at(json, "data.plugins.2.lost")), 2);
+	json_decref(json);
+	json = ask("{\"command\":\"plugin reload\",\"args\":{\"plugin\":\"rsp\"}}");
+	has_str(json, "data.changes.0", "rsp");
+	json_decref(json);
+	json = ask("{\"command\":\"reroute\",\"args\":{\"engine\":\"rsp\"}}");
+	json_decref(json);
+	refused("{\"command\":\"reroute\",\"args\":{\"engine\":\"broken\"}}", 1,
+		"plugin broken: /p/broken.so is no shared object");
+	refused("{\"command\":\"reroute\",\"args\":{\"engine\":\"trail\"}}", 2,
+		"plugin trail is a consumer of events");
+	refused("{\"command\":\"reroute\",\"args\":{\"engine\":\"nope\"}}", 2,
+		"weft show plugins");
+	h.reload_code = ERR_NOT_FOUND;
+	refused("{\"command\":\"plugin reload\"}", 1, "unknown key");
+}
+
+static void
 by_pkey(const char *line, enum partition_change_kind kind, const char *name, unsigned members)
 {
 	json_t *json = ask(line);
@@ -757,7 +787,7 @@ main(void)
 		T(test_ports), T(test_links), T(test_cut), T(test_routes), T(test_path),
 		T(test_path_refused), T(test_check), T(test_check_in_turn), T(test_events),
 		T(test_topology),
-		T(test_qos), T(test_reroute), T(test_places), T(test_reload),
+		T(test_qos), T(test_reroute), T(test_places), T(test_reload), T(test_plugins),
 		T(test_by_pkey),
 	};
 
