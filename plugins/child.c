@@ -102,7 +102,7 @@ spawn(struct child *c, const char *path, const struct fds *f)
 		if (f->from[i] >= 0)
 			posix_spawn_file_actions_adddup2(&actions, f->from[i], i);
 		else
-			posix_spawn_file_actions_addopen(&actions, i, "/dev/null", O_RDONLY, 0);
+			posix_spawn_file_actions_addclose(&actions, i);
 	}
 	posix_spawn_file_actions_addclosefrom_np(&actions, LAYOUT_FDS);
 	posix_spawnattr_init(&attr);

@@ -18,3 +18,17 @@ $(BUILD)/plugins/builtin-$(1).so: tests/plugins/builtin.c plugins/plugin.h \
 		-o $$@ $$< $(builtin_libs:%=$(BUILD)/lib%.a) $$(call pkg_libs,$(builtin_libs)) -lm
 endef
 $(foreach e,$(builtin_engines),$(eval $(call builtin_rule,$(e))))
+
+# One that is wrong in one way each.
+odd_ways := none major minor brief both neither noroute name option twice initial crash leave nameless \
+	manyoptions wildtext shortoption level missing nosymbol
+define odd_rule
+$(BUILD)/plugins/odd-$(1).so: tests/plugins/odd.c plugins/plugin.h
+	$$(call say,SO,$$@)
+	@mkdir -p $$(@D)
+	$$(q)$$(CC) $$(plugin_flags) -DODD=$(1) $(2) -o $$@ $$<
+endef
+$(foreach w,$(filter-out missing nosymbol,$(odd_ways)),$(eval $(call odd_rule,$(w))))
+$(eval $(call odd_rule,missing,-DMISSING))
+$(eval $(call odd_rule,nosymbol,-DNOSYMBOL))
+odd_plugins := $(odd_ways:%=$(BUILD)/plugins/odd-%.so)
