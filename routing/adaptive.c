@@ -237,7 +237,7 @@ uint8_t
 adaptive_mode(const struct adaptive_input *in, const struct adaptive_ability *can)
 {
 	if (!in->sls || (in->sls != UINT16_MAX && !can->by_sl) ||
-	    (in->transports && !can->by_transport))
+	    (in->transports && !can->by_transport) || (in->mode == AR_HASH && !can->hash))
 		return AR_STATIC;
 	return in->mode;
 }

@@ -21,6 +21,7 @@ struct adaptive_ability {
 	bool recovery;		/* it replaces dead static ports */
 	bool by_sl;		/* it can spread some SLs only */
 	bool by_transport;	/* and some transports */
+	bool hash;		/* and by a hash */
 };
 
 struct adaptive_input {

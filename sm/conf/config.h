@@ -61,6 +61,7 @@ enum config_adaptive_hosts {
 enum config_spread {
 	CONFIG_SPREAD_FREE,	/* packet by packet */
 	CONFIG_SPREAD_BOUNDED,	/* the port is kept for a burst */
+	CONFIG_SPREAD_HASH,	/* it follows from the packet's header */
 };
 
 /* `routing.adaptive_devices`: of kinds of switches. */

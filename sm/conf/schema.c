@@ -26,7 +26,7 @@
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const adaptive_words[] = { "off", "on", "auto", NULL };
-static const char *const spread_words[] = { "free", "bounded", NULL };
+static const char *const spread_words[] = { "free", "bounded", "hash", NULL };
 static const char *const hosts_words[] = { "ignore", "read", "write", NULL };
 static const char *const transport_words[] = { "rc", "uc", "dc", "ud", NULL };
 static const char *const fallback_words[] = { "warn", "refuse", NULL };
@@ -512,7 +512,9 @@ const struct option schema_subnet[] = {
 		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_mode),
 		.help = "free: a port is chosen for each packet. bounded: it is kept until "
 			"nothing came for routing.adaptive_ageing, so that fewer packets "
-			"overtake others and links are loaded less evenly.",
+			"overtake others and links are loaded less evenly. hash: a connection has "
+			"one port, by its header, so that none of its packets overtake others and "
+			"adaptive: auto spreads whatever may be; where a switch can do that.",
 	}, {
 		.name = "routing.adaptive_ageing", .type = OPTION_DURATION, .min = 1000,
 		.max = (uint64_t)SEC(4), .initial = "30us",

@@ -80,6 +80,7 @@ drop_held(struct live_adaptive *ar)
 	ar->row = NULL;
 	ar->ports = NULL;
 	ar->top = 0;
+	ar->hash_set = false;
 	ar->step = ADAPTIVE_NOTHING;
 }
 
@@ -233,6 +234,8 @@ wanted_info(const struct live_adaptive *ar, const struct plan_ar_switch *goal, b
 	w->sub_grps_active = ar_sub_grps_active(&ar->layout, goal->subs);
 	w->by_sl_en = ar->info.by_sl_cap && goal->sls != UINT16_MAX;
 	w->sl_mask = w->by_sl_en ? goal->sls : ar->info.sl_mask;
+	w->by_sl_hbf_en = goal->mode == AR_HASH && goal->sls != UINT16_MAX;
+	w->sl_mask_hbf = w->by_sl_hbf_en ? goal->sls : ar->info.sl_mask_hbf;
 	w->transport_disable = ar->info.by_transp_cap ? goal->transports :
 							ar->info.transport_disable;
 	w->ageing_time = goal->ageing_us ? goal->ageing_us : ar->info.ageing_time;
@@ -255,6 +258,13 @@ static bool
 is_idle(const struct plan_ar_switch *goal)
 {
 	return goal->mode == AR_STATIC && !goal->recovery;
+}
+
+/* Where it is known how to set that for all ports of a switch. */
+static bool
+needs_hash(const struct live_adaptive *ar, const struct plan_ar_switch *goal)
+{
+	return goal->mode == AR_HASH && !ar->hash_set && ar->layout.hbf_global_bit != AR_UNKNOWN;
 }
 
 static enum adaptive_step
@@ -281,7 +291,9 @@ next_step(const struct subnet *s, struct device *d)
 			break;
 		wanted_info(ar, goal, true, &w);
 		w.group_top = ar->info.group_top;	/* not all keep it */
-		return info_is(&w, &ar->info) ? ADAPTIVE_NOTHING : ADAPTIVE_ENABLE;
+		if (!info_is(&w, &ar->info))
+			return ADAPTIVE_ENABLE;
+		return needs_hash(ar, goal) ? ADAPTIVE_HASH : ADAPTIVE_NOTHING;
 	case ADAPTIVE_ABSENT:
 	case ADAPTIVE_STATES:
 		break;
@@ -394,6 +406,30 @@ set_info(const struct live_adaptive *ar, bool on, struct transact_request *r)
 	ar_info_encode(&w, r->data);
 }
 
+/* Each switch with a seed of its own, so that not all choose alike. The fields are those that
+ * connections differ in and their packets do not. */
+static struct ar_hbf
+hash_of(const struct device *d)
+{
+	return (struct ar_hbf){
+		.seed = (uint32_t)(d->guid ^ d->guid >> 32) * UINT32_C(0x9e3779b1),
+		.fields = 0x40f00c0f,
+	};
+}
+
+/* It is read, and set if it is another. */
+static void
+ask_hash(const struct device *d, struct transact_request *r)
+{
+	struct ar_hbf hash = hash_of(d);
+
+	ask(r, AR_ATTR_HBF, UINT32_C(1) << d->ar->layout.hbf_global_bit);
+	if (!d->ar->next)
+		return;
+	r->method = MAD_SET;
+	ar_hbf_encode(&hash, r->data);
+}
+
 /* The next block of groups or of the table; false: that was the last. */
 static bool
 block_next(struct live_adaptive *ar, struct transact_request *r)
@@ -427,6 +463,9 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r)
 		return true;
 	case ADAPTIVE_SET_UP:
 		set_info(ar, false, r);
+		return true;
+	case ADAPTIVE_HASH:
+		ask_hash(d, r);
 		return true;
 	case ADAPTIVE_GROUPS:
 	case ADAPTIVE_TABLE:
@@ -473,6 +512,7 @@ info_read(struct subnet *s, struct device *d, const struct ar_info *was)
 
 	ar->step = ADAPTIVE_NOTHING;
 	ar->look = false;
+	ar->next = 0;
 	if (ar->state == ADAPTIVE_ON) {
 		if (!ar->held)
 			return;
@@ -557,9 +597,31 @@ refused(struct subnet *s, struct device *d, const struct transact_result *res)
 		snprintf(what, sizeof(what), "refuses %s(0x%04x), block %u: status 0x%04x",
 			 mad_method_name(res->method), res->attr_id, (unsigned)res->attr_mod,
 			 res->mad_status);
-	if (ar->step == ADAPTIVE_ENABLE)
+	if (ar->step == ADAPTIVE_ENABLE || ar->state == ADAPTIVE_ON)
 		lose(s, d);
 	adaptive_failed(s, d, what);
+}
+
+static void
+hash_answered(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	struct live_adaptive *ar = d->ar;
+	struct ar_hbf hash = hash_of(d);
+	uint8_t wanted[SMP_DATA_SIZE];
+
+	ar_hbf_encode(&hash, wanted);
+	ar->hash_set = !memcmp(res->data, wanted, sizeof(wanted));
+	if (!ar->hash_set && !ar->next) {
+		ar->next = 1;
+		return;
+	}
+	ar->next = 0;
+	ar->step = ar->state == ADAPTIVE_ON ? ADAPTIVE_NOTHING : ADAPTIVE_GROUPS;
+	if (ar->hash_set)
+		return;
+	if (ar->state == ADAPTIVE_ON)
+		lose(s, d);
+	adaptive_failed(s, d, "keeps another HBFConfig than was set");
 }
 
 static void
@@ -595,8 +657,11 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		} else if (ar->step == ADAPTIVE_ENABLE) {
 			turned_on(s, d);
 		} else {
-			ar->step = ADAPTIVE_GROUPS;
+			ar->step = needs_hash(ar, ar->goal) ? ADAPTIVE_HASH : ADAPTIVE_GROUPS;
 		}
+		return;
+	case ADAPTIVE_HASH:
+		hash_answered(s, d, res);
 		return;
 	case ADAPTIVE_GROUPS:
 	case ADAPTIVE_TABLE:

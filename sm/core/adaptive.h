@@ -40,6 +40,7 @@ enum adaptive_step {
 	ADAPTIVE_ASK,		/* GeneralInfo */
 	ADAPTIVE_READ,		/* AdaptiveRoutingInfo */
 	ADAPTIVE_SET_UP,	/* the same, all but E */
+	ADAPTIVE_HASH,		/* HBFConfig, if it is another */
 	ADAPTIVE_GROUPS,	/* AdaptiveRoutingGroupTable, */
 	ADAPTIVE_TABLE,		/* AdaptiveRoutingLFT, block by block */
 	ADAPTIVE_ENABLE,	/* AdaptiveRoutingInfo, E */
@@ -66,6 +67,7 @@ struct live_adaptive {
 					 * read, or E cleared before its plain LFT is written */
 	struct adaptive_read *read;	/* on: what its entries were read to be, instead of `held`;
 					 * reference, NULL */
+	bool hash_set;			/* its HBFConfig is what it should be */
 	bool look;			/* whether E is still there is to be asked */
 	bool told;			/* that it does not do what it should */
 	bool failed;			/* in this round */

@@ -45,7 +45,7 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 			!ar->excepted && s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
 		.groups = ar->info.group_cap, .subs = 1, .tables = 1,
 		.recovery = ar->info.fr_sup, .by_sl = ar->info.by_sl_cap,
-		.by_transport = ar->info.by_transp_cap,
+		.by_transport = ar->info.by_transp_cap, .hash = ar->info.hbf_sup,
 	};
 	if (ar->state != ADAPTIVE_ON)
 		return;

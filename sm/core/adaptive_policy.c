@@ -137,16 +137,21 @@ transports(const char **words)
 void
 adaptive_policy(const struct config_subnet *c, uint16_t any_order, struct adaptive_policy *p)
 {
+	static const uint8_t modes[] = {
+		[CONFIG_SPREAD_FREE] = AR_FREE, [CONFIG_SPREAD_BOUNDED] = AR_BOUNDED,
+		[CONFIG_SPREAD_HASH] = AR_HASH,
+	};
+
 	*p = (struct adaptive_policy){
 		.sls = c->routing.nadaptive_sls ? 0 : EVERY_SL,
 		.transports = EVERY_TRANSPORT & ~transports(c->routing.adaptive_transports),
-		.mode = c->routing.adaptive_mode == CONFIG_SPREAD_BOUNDED ? AR_BOUNDED : AR_FREE,
+		.mode = modes[c->routing.adaptive_mode],
 		.recovery = c->routing.adaptive_recovery,
 	};
 	for (unsigned i = 0; i < c->routing.nadaptive_sls; i++)
 		p->sls |= (uint16_t)(1u << c->routing.adaptive_sls[i]);
-	/* Levels may add to what hosts say. */
-	if (c->routing.adaptive == CONFIG_ADAPTIVE_AUTO)
+	/* Levels may add to what hosts say. By a hash all stays in order. */
+	if (c->routing.adaptive == CONFIG_ADAPTIVE_AUTO && p->mode != AR_HASH)
 		p->sls &= any_order;
 	if (p->mode == AR_BOUNDED)
 		p->ageing_us = (uint32_t)(c->routing.adaptive_ageing / USEC(1));

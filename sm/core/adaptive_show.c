@@ -42,6 +42,10 @@ subnet_adaptive(const struct subnet *s, struct adaptive_view *v)
 		[CONFIG_ADAPTIVE_OFF] = "off", [CONFIG_ADAPTIVE_ON] = "on",
 		[CONFIG_ADAPTIVE_AUTO] = "auto",
 	};
+	static const char *const modes[] = {
+		[CONFIG_SPREAD_FREE] = "free", [CONFIG_SPREAD_BOUNDED] = "bounded",
+		[CONFIG_SPREAD_HASH] = "hash",
+	};
 	static const char *const hosts[] = {
 		[CONFIG_HOSTS_IGNORE] = "ignore", [CONFIG_HOSTS_READ] = "read",
 		[CONFIG_HOSTS_WRITE] = "write",
@@ -52,8 +56,7 @@ subnet_adaptive(const struct subnet *s, struct adaptive_view *v)
 		.hosts_wanted = hosts[s->conf->routing.adaptive_hosts],
 		.hosts = s->adaptive.hosts, .hosts_known = s->adaptive.hosts_known,
 		.any_order = s->adaptive.any_order,
-		.mode = s->conf->routing.adaptive_mode == CONFIG_SPREAD_BOUNDED ? "bounded" :
-										  "free",
+		.mode = modes[s->conf->routing.adaptive_mode],
 		.recovery = s->conf->routing.adaptive_recovery,
 	};
 	list_each(it, &s->topo.devices) {

@@ -8,7 +8,7 @@
 /* Adaptive routing of a subnet, for `weft show adaptive`. */
 struct adaptive_view {
 	const char *wanted;	/* "off", "on", "auto": by the configuration */
-	const char *mode;	/* "free", "bounded" */
+	const char *mode;	/* "free", "bounded", "hash" */
 	bool recovery;		/* dead ports are to be replaced */
 	const char *hosts_wanted;	/* "ignore", "read", "write": by the configuration */
 	uint32_t hosts;		/* all that there are; */

@@ -158,6 +158,24 @@ def test_adaptive_refused():
         m.stop()
 
 
+def test_adaptive_reboot():
+    """A switch that was reset has forgotten all of it, and is programmed again as it was."""
+    with served("ft3-4", "--adaptive", "on") as lab:
+        one = switches(lab)[1]
+        m = Adaptive(lab, engines="fattree")
+        m.start()
+        m.wait_up()
+        m.becomes(on=SWITCHES)
+        held = lab.sim.ctl("ar", one)
+        need("adaptive   on" in held, "held: %s" % held)
+        lab.sim.ctl("reboot", one)
+        need(lab.sim.ctl("ar", one) != held, "it was not reset")
+        wait_for("it to be on again", lambda: lab.sim.ctl("ar", one) == held, 60)
+        m.becomes(on=SWITCHES, failed=0)
+        judged(lab, m.seat)
+        m.stop()
+
+
 def test_adaptive_takeover():
     """Neither a takeover nor a restart takes it away: the one tells ports who leads, the other
     writes nothing."""

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "sim/model/ar.h"
+#include "sim/model/ar_impl.h"
 #include "sim/model/model_impl.h"
 #include "sm/core/adaptive.h"
 #include "sm/core/subnet_i.h"
@@ -430,6 +431,67 @@ device_words(void **state)
 	}
 }
 
+/* HBFConfig of all ports that a switch was set to; false: none. */
+static bool
+hash_of(const struct bed *b, uint32_t node, struct ar_hbf *hash)
+{
+	const struct ar_blocks *k = &b->m->nodes[node].ar->kept[AR_KEPT_HBF];
+
+	if (!k->len)
+		return false;
+	ar_hbf_decode(hash, k->data);
+	return true;
+}
+
+/* By a hash connections stay in order: auto spreads all that may be. Its seed is set only where it
+ * is known how, and not again by a restart. */
+static void
+hashed(void **state)
+{
+	static unsigned sls[] = { 1, 5 };
+	struct config_ar_device known = { .vendor = VENDOR, .hbf_global_bit = 20 };
+	struct bed_sm *sm = adaptive_bed("ft3 4", "hbf_global_bit=20");
+	struct bed *b = sm->bed;
+	uint32_t one = bed_node(b, "L0_0"), other = bed_node(b, "A1_0");
+	struct sets n = { { 0 } };
+	struct ar_hbf x, y;
+	struct error e;
+
+	(void)state;
+	assert_int_equal(model_ar_support(b->m, bed_node(b, "C2"), &(struct ar_support){
+		.features = AR_GENERAL | AR_ADAPTIVE | AR_RECOVERY, .group_cap = 64,
+		.group_tables = 1, .sub_groups_cap = 1, .plfts = 1 }, &e), 0);
+	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
+	sm->conf.routing.adaptive_mode = CONFIG_SPREAD_HASH;
+	sm->conf.routing.adaptive_sls = sls;
+	sm->conf.routing.nadaptive_sls = 2;
+	up(sm);
+	assert_int_equal(held(sm), 20);
+	assert_int_equal(infos(sm).enable, 19);	/* C2 cannot */
+	assert_true(infos(sm).last.by_sl_hbf_en);
+	assert_int_equal(infos(sm).last.sl_mask_hbf, 0x22);
+	assert_int_equal(model_ar_lft(b->m, one, 0, b->m->nodes[bed_node(b, "H3_1_1")].ports[1]
+				      .info.lid).state, AR_HASH);
+	assert_false(hash_of(b, one, &x));
+	sm->conf.routing.ar_devices = &known;
+	sm->conf.routing.nar_devices = 1;
+	changed(sm);
+	assert_true(hash_of(b, one, &x) && hash_of(b, other, &y));
+	assert_int_equal(x.fields, 0x40f00c0f);
+	assert_int_not_equal(x.seed, y.seed);
+	bed_stop(sm);
+	sm->out = count_sets;
+	sm->arg = &n;
+	bed_start(sm);
+	assert_int_equal(bed_run(sm, BOUND), 1);
+	rest(sm);
+	assert_int_equal(sets(&n, AR_ATTR_HBF), 0);
+	assert_int_equal(sets(&n, AR_ATTR_LFT), 0);
+	assert_int_equal(sets(&n, ATTR_LINEAR_FDB), 0);
+	assert_int_equal(held(sm), 20);
+	bed_free(b);
+}
+
 /* A level says yes or no, whatever the rest. */
 static void
 levels(void **state)
@@ -534,6 +596,7 @@ main(void)
 		cmocka_unit_test(automatic),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(packets),
+		cmocka_unit_test(hashed),
 		cmocka_unit_test(devices),
 		cmocka_unit_test(device_words),
 		cmocka_unit_test(levels),
