@@ -26,7 +26,7 @@
  */
 #define PROGRAM "weft-plugin-host"
 #define LINE_MAX_LEN 300u	/* bytes of a line that are shown */
-#define LINES_AT_ONCE (64u << 10)	/* bytes that are read at once */
+#define LINES_AT_ONCE (16u << 10)	/* bytes that are read at once */
 #define LOW_FDS 16		/* descriptors of ours are above this while one is started */
 
 struct child {

@@ -28,6 +28,7 @@
  *	CLOSING	 end, timer: gone; or WAITING for no time, if other code is to go on
  */
 #define LOOKED_AT_ONCE 10000u		/* slots, before others have their turn */
+#define LISTEN_AGAIN MSEC(20)		/* one that says much is not listened to all the time */
 #define BACK_OFF SEC(1)			/* after the first failure */
 #define BACK_OFF_MAX SEC(300)
 #define CLOSE_PATIENCE SEC(1)
@@ -66,6 +67,7 @@ struct consumer {
 	struct loop_fd *answers, *ended, *lines;
 	struct loop_timer *timer;	/* to start, or until it takes too long */
 	struct loop_timer *feed;	/* to send, at the next turn */
+	struct loop_timer *listen;	/* to what it says for the log, again */
 	uint64_t seen;			/* `handled`, when the timer was set */
 	monotime back_off;		/* before the next start */
 	monotime started;
@@ -340,6 +342,7 @@ drop_process(struct consumer *c)
 	c->made = NULL;
 	c->late = false;
 	loop_timer_cancel(c->timer);
+	loop_timer_cancel(c->listen);
 }
 
 /* What was under way is to be sent again, but for the message that it was at. */
@@ -371,6 +374,7 @@ free_one(struct consumer *c)
 	drop_process(c);
 	loop_timer_free(c->timer);
 	loop_timer_free(c->feed);
+	loop_timer_free(c->listen);
 	plugin_set_unref(c->set);
 	mem_free(c->wanted);
 	list_remove(&c->list);
@@ -487,6 +491,16 @@ on_lines(void *arg, int fd, unsigned events)
 	(void)fd;
 	(void)events;
 	child_log(c->child);
+	loop_fd_set(c->lines, 0);
+	loop_timer_set(c->listen, LISTEN_AGAIN);
+}
+
+static void
+listen_again(void *arg)
+{
+	struct consumer *c = arg;
+
+	loop_fd_set(c->lines, LOOP_READ);
 }
 
 static void
@@ -630,6 +644,7 @@ add(struct consumers *cs, const struct plugin_set *set, const struct plugin_entr
 	c->next = event_last(cs->ring) + 1;
 	c->timer = loop_timer_new(cs->loop, on_time, c);
 	c->feed = loop_timer_new(cs->loop, feed, c);
+	c->listen = loop_timer_new(cs->loop, listen_again, c);
 	take_entry(c, set, x);
 	list_append(&cs->list, &c->list);
 	wait_for(c, 0);

@@ -72,7 +72,7 @@ look_at(const struct child *c, struct memory *output, const char *routes, struct
 		return rc;
 	text_take(why, sizeof(why), made.why, sizeof(made.why));
 	if (made.refused && made.stage == LAYOUT_ROUTES)
-		return error_set(e, ERR_REFUSED, "%s%s", why[0] ? "says: " :
+		return error_set(e, ERR_UNSUPPORTED, "%s%s", why[0] ? "says: " :
 				 "does not say why it refuses", why);
 	if (made.refused)
 		return error_set(e, ERR_REFUSED, "%s", why);
@@ -136,6 +136,8 @@ plugin_route(const struct engine_input *in, struct engine_output *out, struct er
 	struct error why = { 0 };
 	int rc = route(p, in, out, &why);
 
-	plugin_count(p, (clock_monotonic() - start) / 1000, rc ? why.text : NULL);
+	/* That a fabric does not suit it is no failure. */
+	plugin_count(p, (clock_monotonic() - start) / 1000,
+		     rc && rc != ERR_UNSUPPORTED ? why.text : NULL);
 	return rc ? error_set(e, rc, "the plugin %s", why.text) : 0;
 }

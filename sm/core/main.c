@@ -662,7 +662,8 @@ start(struct weftd *w, struct error *e)
 	tell_refused(w, NULL, w->now.plugins);
 	if (w->sim_for)
 		return 0;
-	consumers_take(w->consumers, w->now.plugins);
+	if (!w->once)
+		consumers_take(w->consumers, w->now.plugins);
 	w->watchdog = loop_timer_new(w->loop, on_watchdog, w);
 	if (daemon_watchdog())
 		on_watchdog(w);

@@ -236,3 +236,14 @@ def test_plugins_hang():
         need("took longer than" in failure and "while it routed" in failure, failure)
         need(beside["busy"] == 0 and beside["answered"] > alone["answered"] / 20,
              "few answers: %s, alone %s" % (beside, alone))
+        # A repair does not wait for it: it rests, until a command has it asked again.
+        runs = m.plugin("onetree")["runs"]
+        here, _ = next((a, b) for a, b in lab.net.cables.items()
+                       if lab.net.kind[a[0]] == "switch" and lab.net.kind[b[0]] == "switch")
+        lab.unplug(*here)
+        wait_for("the repair", lambda: m.told("repaired"), 30)
+        need(m.plugin("onetree")["runs"] == runs, "it was asked: %s" % m.plugin("onetree"))
+        need("until it has rested" in m.status()["reason"], m.status()["reason"])
+        m.goes_wrong(False)
+        m.weft("reroute")
+        need(m.runs() == "onetree", "%s routes" % m.runs())

@@ -1,14 +1,8 @@
-# Plugins of tests/plugins as shared objects, and the program that they run in.
-$(BUILD)/plugins/%.so: tests/plugins/%.c plugins/plugin.h
-	$(call say,SO,$@)
-	@mkdir -p $(@D)
-	$(q)$(CC) -std=c11 -D_GNU_SOURCE -I. -O1 -fPIC -shared -Wall -Wextra -Werror \
-		-Wno-missing-field-initializers -o $@ $<
+# Plugins of tests/plugins, some in a second version, and the program that they run in.
 $(BUILD)/plugins/%-2.so: tests/plugins/%.c plugins/plugin.h
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
-	$(q)$(CC) -std=c11 -D_GNU_SOURCE -I. -O1 -fPIC -shared -Wall -Wextra -Werror \
-		-Wno-missing-field-initializers -DVERSION='"2"' -o $@ $<
+	$(q)$(CC) $(plugin_flags) -DVERSION='"2"' -o $@ $<
 set_plugins := $(patsubst %,$(BUILD)/plugins/%.so,onetree onetree-2 trail trail-2)
 
 unit_tests += test_plugin_set test_consumers

@@ -274,6 +274,7 @@ test_wrong(void **state)
 		if (!strstr(look().why, rows[i].why) || !strstr(last_plugin_event(), look().why))
 			fail_msg("%s: %s, %s", rows[i].options, look().why, last_plugin_event());
 		assert_string_equal(look().state, "waiting");
+		assert_int_equal(loop_turns(rig.loop)->slow, 0);
 		if (i + 1 < sizeof(rows) / sizeof(rows[0]))
 			teardown(state);
 	}

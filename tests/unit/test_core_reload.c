@@ -62,8 +62,13 @@ take(void *arg, const struct reloaded *fresh, enum config_stage stage, struct er
 
 	if (g->refuse)
 		return error_set(e, g->refuse, "no");
-	reload_discard(g->r, &g->now);
-	g->now = *fresh;
+	if (fresh->conf) {
+		reload_discard(g->r, &g->now);
+		g->now = *fresh;
+	} else {
+		reload_discard(g->r, &(struct reloaded){ .plugins = g->now.plugins });
+		g->now.plugins = fresh->plugins;
+	}
 	g->stage = stage;
 	g->taken++;
 	return 0;
@@ -180,6 +185,49 @@ test_story(void **state)
 	(void)state;
 	story(loop_new_virtual(1));
 	story(loop_new_event());
+}
+
+static void
+order_plugins(struct rig *g, const char *name)
+{
+	struct reload_order o = { .plugins = true, .done = answered, .arg = g };
+	struct error e;
+
+	snprintf(o.plugin, sizeof(o.plugin), "%s", name);
+	assert_int_equal(reload_start(g->r, &o, &e), 0);
+	wait_all(g);
+}
+
+/* Files of plugins alone, by the configuration in force. What cannot be loaded keeps nothing else
+ * from being taken on, and is the answer to who asks for it by name. */
+static void
+test_plugins(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, loop_new_virtual(1), "");
+	try_it(&g, false, "plugin_folder: /tmp/weft-nowhere\nplugins: [{name: rsp}]\n"
+	       "subnets: [{routing: {engines: [rsp, updn]}}]\n");
+	assert_int_equal(g.error, 0);
+	assert_int_equal(g.stage, STAGE_ROUTING);
+	assert_non_null(strstr(g.report, "plugins[rsp].file: absent -> refused: plugin rsp: "
+			       "/tmp/weft-nowhere/rsp.so"));
+	assert_int_equal(g.now.plugins->len, 1);
+	assert_ptr_equal(g.now.plugins->conf, g.now.conf);
+	order_plugins(&g, "spr");
+	assert_int_equal(g.error, ERR_NOT_FOUND);
+	assert_string_equal(g.text, "the configuration has no plugin spr");
+	order_plugins(&g, "rsp");
+	assert_int_equal(g.error, ERR_REFUSED);
+	assert_non_null(strstr(g.text, "/tmp/weft-nowhere/rsp.so"));
+	assert_int_equal(g.taken, 1);
+	order_plugins(&g, "");
+	assert_int_equal(g.error, 0);
+	assert_string_equal(g.report, "");
+	assert_int_equal(g.taken, 2);
+	assert_non_null(g.now.named);
+	rig_close(&g);
 }
 
 /* Each command reads the file when its turn comes; signals that wait are one; there is a bound. */
@@ -333,6 +381,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_story), cmocka_unit_test(test_several),
+		cmocka_unit_test(test_plugins),
 		cmocka_unit_test(test_beside_routing), cmocka_unit_test(test_end),
 		cmocka_unit_test(test_pipe), cmocka_unit_test(test_growing),
 	};
