@@ -67,6 +67,10 @@ $(foreach p,$(programs) $(test_programs),$(eval $(call prog_rule,$(p))))
 clean:
 	rm -rf $(BUILD)
 
+# MAJOR.MINOR of the plugin ABI, as its header has them.
+plugin_abi = $(shell awk '/^#define WEFT_PLUGIN_(MAJOR|MINOR) /{v = v s $$3 + 0; s = "."} END{print v}' \
+	plugins/plugin.h)
+
 # Manual pages, sample, unit and completion are taken as they stand in docs/ and etc/. A configuration
 # that is there already is never touched.
 install: programs
@@ -80,6 +84,13 @@ install: programs
 		$(DESTDIR)$(PREFIX)/bin/
 	install -d $(DESTDIR)$(PREFIX)/libexec/weft
 	install -m 755 $(BUILD)/weft-offline $(BUILD)/weft-plugin-host $(DESTDIR)$(PREFIX)/libexec/weft/
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,include/weft lib/pkgconfig lib/weft/plugins \
+		share/doc/weft/plugins)
+	install -m 644 plugins/plugin.h $(DESTDIR)$(PREFIX)/include/weft/
+	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(plugin_abi)|' plugins/weft-plugin.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/weft-plugin.pc
+	install -m 644 plugins/samples/Makefile $(wildcard plugins/samples/*.c) docs/plugins.md \
+		$(DESTDIR)$(PREFIX)/share/doc/weft/plugins/
 	for n in 1 5 8; do for f in docs/*.$$n; do [ ! -e $$f ] || \
 		install -m 644 $$f $(DESTDIR)$(PREFIX)/share/man/man$$n/ || exit 1; done; done
 	install -m 644 etc/weftd.service etc/weft-gateway.service \

@@ -201,6 +201,8 @@ print_congestion(const struct cli *c, const json_t *data);
 void
 print_counters(const struct cli *c, const json_t *data);
 void
+print_plugin_test(const struct cli *c, const json_t *data);
+void
 print_rails(const struct cli *c, const json_t *data);
 void
 print_untold(const json_t *data);	/* that partitions keep the ends of a path apart */

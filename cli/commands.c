@@ -93,6 +93,19 @@ static const struct cli_option check_options[] = {
 	{ 0 },
 };
 
+#define PLUGIN_LIMITS \
+	{ "option", "NAME=VALUE", "option", CLI_LIST, "an option of the plugin; again for more", \
+	  NULL }, \
+	{ "time-limit", "TIME", "time_limit", CLI_STRING, "that the plugin may take (30s)", \
+	  NULL }, \
+	{ "memory-limit", "MIB", "memory_limit", CLI_NUMBER, \
+	  "memory that the plugin may have (1024)", NULL }
+
+static const struct cli_option plugin_test_options[] = {
+	PLUGIN_LIMITS,
+	{ 0 },
+};
+
 static const struct cli_option route_options[] = {
 	{ "engine", "NAME", "engine", CLI_LIST, "routing engine; again for the next to try", NULL },
 	{ "roots", "GUID,...", "roots", CLI_STRING, "the switches at the top of the tree", NULL },
@@ -104,11 +117,7 @@ static const struct cli_option route_options[] = {
 	{ "lmc", "N", "lmc", CLI_NUMBER, "2 to this power LIDs for a host port (0)", NULL },
 	{ "file", "TABLES", "file", CLI_STRING, "tables that engine file takes", NULL },
 	{ "plugin", "FILE", "plugin", CLI_STRING, "by the engine of this shared object", NULL },
-	{ "option", "NAME=VALUE", "option", CLI_LIST, "an option of the plugin; again for more",
-	  NULL },
-	{ "time-limit", "TIME", "time_limit", CLI_STRING, "that the plugin may take (30s)", NULL },
-	{ "memory-limit", "MIB", "memory_limit", CLI_NUMBER,
-	  "memory that the plugin may have (1024)", NULL },
+	PLUGIN_LIMITS,
 	{ "adaptive", "GROUPS", "adaptive", CLI_NUMBER,
 	  "also groups, if all switches could route adaptively with so many", NULL },
 	{ "lfts", "OUT", "lfts", CLI_STRING, "write the tables to a file like dump_lfts", NULL },
@@ -442,6 +451,20 @@ const struct cli_command cli_commands[] = {
 		.words = { "path" },
 		.need = 1,
 		.print = print_route,
+		.run = run_route,
+		.verdict = route_verdict,
+	}, {
+		.name = "plugin test",
+		.synopsis = "FILE [OPTIONS]",
+		.help = "try the engine of a shared object on fabrics that people forget",
+		.more = "Each is routed twice, with one thread and with two, and the tables are\n"
+			"proved. An engine may refuse a fabric, in words. Faults are: to fail,\n"
+			"tables that do not reach what cables reach, others the second time, and\n"
+			"a credit loop, if it claims to close none.\n",
+		.options = plugin_test_options,
+		.words = { "path" },
+		.need = 1,
+		.print = print_plugin_test,
 		.run = run_route,
 		.verdict = route_verdict,
 	}, {

@@ -17,6 +17,7 @@ cli_src := \
 	cli/print_partitions.c \
 	cli/print_plugins.c \
 	cli/print_qos.c \
+	cli/print_plugin_test.c \
 	cli/print_rails.c \
 	cli/print_tables.c \
 	cli/rows.c \

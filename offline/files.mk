@@ -19,9 +19,11 @@ offline_src := \
 	offline/lanes.c \
 	offline/lids.c \
 	offline/plugin.c \
+	offline/plugin_test.c \
 	offline/route.c \
 	offline/save.c \
-	offline/trees.c
+	offline/trees.c \
+	offline/trial.c
 offline_public :=
 offline_pkgs :=
 weft-offline_main := offline/main.c

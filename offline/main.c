@@ -26,6 +26,8 @@ usage(void)
 			"[--memory-limit MIB]\n"
 			"           [--lfts OUT] [--dump DIR] [--threads N] [--seed N] "
 			"[--no-quality]\n"
+			"       weft-offline \"plugin test\" FILE [--option NAME=VALUE]... "
+			"[--time-limit TIME] [--memory-limit MIB]\n"
 			"       weft-offline check DIR [--names FILE] [--threads N] [--seed N] "
 			"[--no-quality]\n"
 			"       weft-offline \"import opensm\" DIR [--state FILE]\n"
@@ -216,6 +218,8 @@ main(int argc, char **argv)
 		o.path = argv[optind + 1];
 		if (strcmp(argv[optind], "route") == 0)
 			status = offline_route(&o);
+		else if (strcmp(argv[optind], "plugin test") == 0)
+			status = offline_plugin_test(&o);
 		else if (strcmp(argv[optind], "check") == 0)
 			status = offline_check(&o);
 		else if (strcmp(argv[optind], "import opensm") == 0)

@@ -60,6 +60,8 @@ int
 offline_route(const struct offline *o);
 int
 offline_check(const struct offline *o);
+int
+offline_plugin_test(const struct offline *o);
 /* The folder of an OpenSM as a configuration, on standard output. */
 int
 offline_import(const struct offline *o);

@@ -6,7 +6,6 @@
 #include "routing/classes.h"
 #include "routing/links.h"
 #include "routing/ranks.h"
-#include "routing/roots.h"
 #include "sm/base/parallel.h"
 #include "sm/base/version.h"
 
@@ -15,7 +14,6 @@
  * plugin.h has them. First all is given a place, then it is filled.
  */
 #define ALIGN 64u
-#define RANK_NONE 255u
 
 struct input {
 	const struct plugin *p;
@@ -88,38 +86,21 @@ find_former(struct input *i)
 	}
 }
 
-static void
-ranks_by_roots(struct input *i)
-{
-	const struct fabric *f = i->in->fabric;
-	uint16_t *rank = mem_array(f->nswitches, sizeof(*rank));
-	struct roots roots = { 0 };
-
-	if (!roots_find(i->in, &roots, NULL)) {
-		ranks_spread(f, roots.mark, rank);
-		i->rank = mem_alloc(f->nswitches);
-		for (uint32_t sw = 0; sw < f->nswitches; sw++)
-			i->rank[sw] = (uint8_t)(rank[sw] <= RANKS_MAX ? rank[sw] : RANK_NONE);
-	}
-	roots_free(&roots);
-	mem_free(rank);
-}
-
-/* By roots, if they are configured, or as in the plan of before. */
+/* As the engines that rank have them: by roots that are configured or found, near to before. */
 static void
 find_ranks(struct input *i)
 {
-	const struct plan *before = i->in->previous;
 	uint32_t n = i->in->fabric->nswitches;
+	struct error why = { 0 };
+	struct ranks r;
+	char note[200];
 
-	if (i->in->options->nroots) {
-		ranks_by_roots(i);
-	} else if (before && before->ranks) {
-		i->rank = mem_alloc(n);
+	if (!ranks_choose(i->in, &r, note, sizeof(note), &why)) {
+		i->rank = mem_alloc(n + 1);
 		for (uint32_t sw = 0; sw < n; sw++)
-			i->rank[sw] = i->was[sw] == FABRIC_NONE ? RANK_NONE :
-				      before->ranks[i->was[sw]];
+			i->rank[sw] = (uint8_t)r.rank[sw];
 	}
+	ranks_free(&r);
 }
 
 /* ---- Places ---- */

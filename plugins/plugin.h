@@ -11,7 +11,7 @@ extern "C" {
 
 /*
  * The plugin ABI of Weft: routing engines and event consumers that other people write. This file
- * is the whole contract. weft-plugins(7) has a tutorial, samples come with Weft.
+ * is the whole contract. docs/plugins.md has a tutorial, samples come with Weft.
  *
  * A plugin is a shared object that exports one constant, `weft_plugin`. It never runs inside the
  * daemon: each run of an engine, and each consumer for as long as the daemon lives, is a process
@@ -133,8 +133,10 @@ struct weft_fabric {
 	const uint64_t *switch_guid;
 	const char *const *switch_name;
 	const uint8_t *switch_nports;	/* ports, without port 0 */
-	const uint8_t *switch_rank;	/* distance from the nearest root, 0 for roots; 255: of a
-					 * part without one. NULL: nothing is known of ranks */
+	/* Ranks, 0 on top, at most 250: distances from the roots that are configured or found,
+	 * such that each part of the fabric has one top if equals are ordered by their numbers,
+	 * lower ones on top. NULL: there is no such order. */
+	const uint8_t *switch_rank;
 	/* Rows of switches that do not answer and forward by what they hold. Whatever an engine
 	 * says about them does not count; it must route so that this works. NULL for all others. */
 	const uint8_t *const *switch_fixed;

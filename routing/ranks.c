@@ -164,7 +164,14 @@ collect_tops(const struct ranks *r, struct tops *t, uint32_t ntops)
 	}
 }
 
-/* The switch below the most tops, the highest of them; FABRIC_NONE if nobody is below two. */
+static bool
+is_silent(const struct ranks *r, uint32_t sw)
+{
+	return fabric_switch_node(r->f, sw)->flags & FABRIC_NODE_SILENT;
+}
+
+/* The switch below the most tops, one that answers if it can be, the highest of them; FABRIC_NONE
+ * if nobody is below two. */
 static uint32_t
 best_below(const struct ranks *r, const struct tops *t)
 {
@@ -176,7 +183,8 @@ best_below(const struct ranks *r, const struct tops *t)
 
 		for (uint32_t w = 0; w < t->words; w++)
 			n += (uint32_t)__builtin_popcountll(bits[w]);
-		if (n > most) {
+		if (n > most || (n == most && best != FABRIC_NONE && is_silent(r, best) &&
+				 !is_silent(r, t->order[i]))) {
 			most = n;
 			best = t->order[i];
 		}

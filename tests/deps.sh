@@ -8,7 +8,7 @@ packages="gcc libc6-dev make pkg-config
 	libibumad-dev libibmad-dev libyaml-dev libevent-dev libpcre2-dev
 	libjansson-dev libedit-dev libsqlite3-dev libsystemd-dev libssl-dev libcrypt-dev
 	libcurl4-openssl-dev libseccomp-dev
-	libcmocka-dev ibsim-utils infiniband-diags ibutils opensm libopensm-dev tshark python3
+	libcmocka-dev g++ ibsim-utils infiniband-diags ibutils opensm libopensm-dev tshark python3
 	curl openssl etcd-server etcd-client
 	clang libclang-rt-14-dev mandoc"
 

@@ -20,6 +20,7 @@ _weft_options_of() {
 	fail | drain | undrain) echo --dry-run ;;
 	reload | "plugin reload") echo --dry-run ;;
 	"import opensm") echo --state ;;
+	"plugin test") echo --option --time-limit --memory-limit ;;
 	"show partitions") echo --members ;;
 	"partition add") echo --pkey --ipoib --membership --index0 --idempotent --dry-run ;;
 	"partition remove" | "partition member remove") echo --idempotent --dry-run ;;
@@ -56,7 +57,7 @@ _weft_takes_value() {
 	case $1 in
 	-s | -o | --socket | --output | --subnet | --timeout | --type | --level | --engine | \
 		--last | --after | --roots | --storage | --other | --lmc | --file | --names | \
-		--lfts | --state | --seed | --samples | --threads | --pkey | --membership) return 0 ;;
+		--lfts | --plugin | --option | --time-limit | --memory-limit | --state | --seed | --samples | --threads | --pkey | --membership) return 0 ;;
 	# With "show routes" --dump is a flag.
 	--dump) [ "$2" != "show routes" ] && return 0 ;;
 	esac
@@ -84,7 +85,7 @@ _weft() {
 	if [ "$before" = -s ] || [ "$before" = --socket ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
-	elif [[ $before =~ ^--(file|lfts|dump|state)$ ]] && _weft_takes_value "$before" "$command"; then
+	elif [[ $before =~ ^--(file|lfts|plugin|dump|state)$ ]] && _weft_takes_value "$before" "$command"; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif _weft_takes_value "$before" "$command"; then
@@ -94,13 +95,13 @@ _weft() {
 		[ -n "$command" ] || words+=" --version"
 	elif [ -z "$command" ]; then
 		words="wait status show path qos check route import reroute fail drain undrain partition plugin reload"
-	elif [ "$command" = route ]; then
+	elif [ "$command" = route ] || [ "$command" = "plugin test" ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 	elif [ "$command" = qos ]; then
 		words="explain"
 	elif [ "$command" = plugin ]; then
-		words="reload"
+		words="reload test"
 	elif [ "$command" = partition ]; then
 		words="add remove set member apply check"
 	elif [ "$command" = "partition member" ]; then
