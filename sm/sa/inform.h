@@ -26,7 +26,8 @@ struct subscriber {
 	unsigned len;		/* subscriptions, at least one */
 	unsigned nwaiting;	/* Reports to send */
 	unsigned flying;	/* Reports that it has not answered yet */
-	unsigned silent;	/* Reports in a row that it never answered */
+	unsigned silent;	/* Reports one after the other that it never answered */
+	monotime silent_since;	/* the last of them was given up then */
 	uint64_t sent;		/* Reports, since it is known, */
 	uint64_t answered;	/* of these */
 	uint64_t lost;		/* never answered, or there was no room for them */

@@ -9,9 +9,10 @@
  * Reports (IBA 13.4.8.3, 13.4.9): events told to those who subscribed to them. A Report waits in
  * its subscriber's queue until there is room under way, for this subscriber and in all, so that one
  * who is silent delays nobody else. The transport sends it again by itself and gives it back in the
- * end; a deadline of our own stands behind that. Who leaves SILENT_MAX in a row unanswered is
- * forgotten, and so is a port that is out of service: it subscribes again when it is asked to
- * register.
+ * end; a deadline of our own stands behind that. Who leaves SILENT_MAX one after the other
+ * unanswered is forgotten, where those that are under way together count as one, for a fabric that
+ * is programmed may lose them all; and so is a port that is out of service: it subscribes again
+ * when it is asked to register.
  *
  * Traps 64 and 65 come of comparing what is in service before and after tables were written, and of
  * aliases that are freed, or that devices have come to hold (IBA 14.2.5.1: they are of GIDs, and an
@@ -32,7 +33,8 @@
 struct report {
 	struct list link;	/* in subscriber.waiting or sa_informs.flying */
 	struct subscriber *u;	/* for whom */
-	monotime overdue;	/* under way: given up then */
+	monotime left;		/* under way: since then, */
+	monotime overdue;	/* and given up then */
 	uint32_t qpn;		/* where it goes */
 	uint32_t tid;		/* under way */
 	uint8_t notice[80];	/* the Notice */
@@ -120,7 +122,8 @@ send_next(struct sa_informs *s, struct subscriber *u)
 	}
 	s->count.sent++;
 	u->sent++;
-	r->overdue = loop_now(s->env.loop) + OVERDUE;
+	r->left = loop_now(s->env.loop);
+	r->overdue = r->left + OVERDUE;
 	list_append(&s->flying, &r->link);
 	u->flying++;
 	s->nflying++;
@@ -147,6 +150,16 @@ on_pause(void *arg)
 	pump(arg);
 }
 
+/* One that was under way already when another was given up says nothing new. */
+static void
+was_silent(const struct sa_informs *s, struct subscriber *u, monotime left)
+{
+	if (u->silent && left < u->silent_since)
+		return;
+	u->silent++;
+	u->silent_since = loop_now(s->env.loop);
+}
+
 /* It is over: answered, or not. */
 static void
 land(struct sa_informs *s, struct report *r, bool answered)
@@ -156,15 +169,16 @@ land(struct sa_informs *s, struct report *r, bool answered)
 	list_remove(&r->link);
 	s->nflying--;
 	u->flying--;
-	mem_free(r);
-	u->silent = answered ? 0 : u->silent + 1;
 	if (answered) {
+		u->silent = 0;
 		s->count.answered++;
 		u->answered++;
 	} else {
+		was_silent(s, u, r->left);
 		s->count.lost++;
 		u->lost++;
 	}
+	mem_free(r);
 	if (u->silent >= SILENT_MAX) {
 		log_notice("the subscriber at port 0x%016llx answers no Reports and is forgotten",
 			   (unsigned long long)u->guid);
