@@ -150,7 +150,8 @@ change(struct sa_ask *a, bool set)
 			continue;
 		if (set && !guid)
 			guid = sa_aliases_invent(all, a->f, own, index);
-		if (guid == before || (guid && is_taken(a, guid)))
+		/* One that nobody here knows may be in the device all the same. */
+		if (guid && (guid == before || is_taken(a, guid)))
 			continue;
 		if (before) {
 			leave_groups(a, before);
