@@ -201,6 +201,8 @@ ask(struct subnet *s, struct peer_sm *p)
 	if (p->presence == PEER_LOST && loop_now(s->env.loop) < p->ask_at)
 		return;
 	bits_set(&d->sminfo, p->port);
+	/* The first that it writes when it leads unseen is its own port. */
+	bits_set(&d->read, p->port);
 	sweep_device_ready(s, d);
 }
 
