@@ -610,6 +610,17 @@ pairs_digest(const struct fabric *f, const struct plan_lanes *lanes)
 	return sum;
 }
 
+/* Who sends to an address that is at another switch now takes the class of the way to where it was. */
+static bool
+lids_keep_places(const struct plan_lids *then, const struct plan_lids *now)
+{
+	for (unsigned lid = 1; lid <= then->top && lid <= now->top; lid++)
+		if (then->dest[lid].port != FABRIC_NONE && now->dest[lid].port != FABRIC_NONE &&
+		    then->dest[lid].sw != now->dest[lid].sw)
+			return false;
+	return true;
+}
+
 /* As the plan before tells, if nobody remembers more; do pairs of switches have other classes now
  * though the engine is the same, or LIDs other places, those of before are stale too. */
 static uint16_t
@@ -630,8 +641,9 @@ told(const struct compose_policy *p, const struct plan *plan, const char *engine
 	stale = given_before(&g, engine, sls);
 	if (p->previous && p->previous->sls && !same_classes(p->previous, plan, lanes))
 		stale |= sls_of(p->previous->sls);
-	/* Of a plan before a restart there is the digest alone. */
-	if (!p->previous && g.engine[0] && g.classes > 1 && g.pairs != sls->pairs)
+	/* Of a plan before a restart there is the digest, and what ports have of its addresses. */
+	if (!p->previous && g.engine[0] && g.classes > 1 &&
+	    (g.pairs != sls->pairs || (p->held && !lids_keep_places(p->held, plan->lids))))
 		stale |= g.sls;
 	return stale;
 }

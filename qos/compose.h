@@ -74,6 +74,7 @@ struct compose_policy {
 	bool merge;			/* likewise */
 	unsigned max_vls;		/* likewise */
 	const struct plan *previous;	/* whose SLs hosts have; NULL */
+	const struct plan_lids *held;	/* without that: addresses that ports have now; NULL */
 	const struct compose_given *given;	/* what hosts have, plans before that one included;
 						 * NULL: as the previous plan tells */
 };

@@ -189,6 +189,7 @@ lanes_compose(void *job, const struct plan *plan, const char *engine, struct pla
 	const struct fabric *f = plan->fabric;
 	struct compose_policy policy = {
 		.max_vls = j->max_vls, .previous = j->previous, .given = &j->given,
+		.held = j->shadow ? j->shadow->lids : NULL,
 	};
 	int rc;
 
