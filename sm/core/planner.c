@@ -344,6 +344,7 @@ run(void *arg)
 	mem_free(fixed);
 	if (j->error)
 		return;
+	j->plan->doubtful |= j->blind;
 	lanes_share(j);
 	if (j->parts) {
 		partition_job_run(j->parts);
@@ -433,6 +434,8 @@ find_maybe(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	for (uint32_t sw = 0; j->shadow && sw < f->nswitches; sw++) {
 		const struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 
+		/* Another manager wrote it, and it fell silent before it was read. */
+		j->blind |= d && d->silent && !d->lft;
 		if (!d || !d->silent || d->lft_trusted || !d->lft || !d->lft_tried)
 			continue;
 		if (!j->maybe)

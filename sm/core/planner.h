@@ -19,6 +19,7 @@ struct plan_job {
 	struct plan *shadow;		/* what the switches hold; NULL if nothing is known */
 	struct plan_row **maybe;	/* by switch, silent: another row that it may hold in part,
 					 * reference held; NULL; see device.lft_tried */
+	bool blind;			/* of a silent switch nobody knows what it holds */
 	struct plan_stages *stages;	/* how to get from shadow to plan; NULL: in one go */
 	char **names;			/* engine chain, NULL-terminated, owned */
 	uint64_t *roots;		/* owned */

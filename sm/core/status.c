@@ -416,8 +416,8 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	warn_stale(s, st);
 	warn_merged(s, st);
 	if (s->plan && s->plan->doubtful)
-		warn(st, "a switch that does not answer was amid its tables when it was heard of "
-		     "last: with some of what it may hold freedom from deadlock is not proved");
+		warn(st, "of a switch that does not answer it is not known which tables it holds: "
+		     "with some of what it may hold freedom from deadlock is not proved");
 	warn_rules(s, st);
 	warn_arbitration(s, st);
 	warn_health(s, st);
