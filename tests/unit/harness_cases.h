@@ -109,6 +109,26 @@ static const struct {
 	{ "a host that was there all the time is known again", "torus 5 4 1; seed=495956 sms=1 "
 	  "lmc=0 engine=2 levels=1 tenants=0 sweep=10; hung +5 any/0 32036 10556; sm-port-lost "
 	  "+2806 any/0 87624 8671; reload-engine +1489611 any/0 33021 42871" },
+	{ "a manager led unseen, and wrote its own port", "random 6 3 2 969; seed=433273 sms=2 "
+	  "lmc=0 engine=0 levels=0 tenants=0 sweep=10; rejoin +2885490 any/0 57421 44987; hung "
+	  "+164424 any/0 45452 75452; alias +3214133 any/0 79663 35310; sm-killed +66593 drop/0 "
+	  "23925 57870" },
+	{ "packets to a subscriber are dropped for several Reports", "torus 5 4 1; seed=904991 "
+	  "sms=3 lmc=0 engine=4 levels=0 tenants=0 sweep=10; babble +2054 any/0 71194 52226; "
+	  "subscribe +727618 any/0 72069 47722; reload +1909 any/0 75778 37712; settle +0 any/0 "
+	  "0 0; link-down +45 any/0 74791 97685; node-guid-twice +282168 any/0 36321 61623; cut "
+	  "+3635 any/0 25565 35237; hung +1157 numbers/0 3187 45107; reload-engine +934 any/0 "
+	  "26115 79760; partition +1954 read-lanes/0 35209 47324" },
+	{ "an alias is deleted that the manager has forgotten", "mesh 5 4 1; seed=725562 sms=2 "
+	  "lmc=0 engine=2 levels=0 tenants=0 sweep=10; alias +318 any/0 59312 50742; settle +0 "
+	  "any/0 0 0; sm-amnesia +35 any/0 18875 55016; alias-ends +4 any/0 38639 48061" },
+	{ "LIDs are other hosts' after a restart", "torus 5 4 1; seed=262134 sms=2 lmc=0 "
+	  "engine=0 levels=0 tenants=0 sweep=10; traps-lost +629 any/0 68208 90444; sm-killed "
+	  "+8 any/0 75378 96491; reload-lmc +0 any/0 54365 16202" },
+	{ "a switch is silent whose tables the new manager never read", "mesh 5 4 1; "
+	  "seed=531235 sms=2 lmc=0 engine=2 levels=0 tenants=0 sweep=10; reload-lmc +82663 "
+	  "any/0 65589 84064; sm-port-lost +173 any/0 1176 86688; silent +6 any/0 59299 40948; "
+	  "sm-killed +2169556 any/0 87771 18958" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

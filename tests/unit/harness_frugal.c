@@ -49,6 +49,7 @@ struct holding {
 	uint64_t *sums;		/* of node after node, thing after thing but LFT */
 	uint8_t *entries;	/* of forwarding tables, by node, LID */
 	uint32_t *sets;		/* by node, thing */
+	uint16_t *tops;		/* by node: LinearFDBTop */
 	unsigned *reregisters;	/* by node: so often its ports were asked to register */
 };
 
@@ -175,6 +176,9 @@ take(const struct harness_run *r, struct holding *h)
 			memcpy(h->entries + (size_t)node * LIDS, r->b->m->nodes[node].lft,
 			       r->b->m->nodes[node].lft_len < LIDS ?
 			       r->b->m->nodes[node].lft_len : LIDS);
+	h->tops = mem_array(nnodes, sizeof(*h->tops));
+	for (uint32_t node = 0; node < nnodes; node++)
+		h->tops[node] = r->b->m->nodes[node].sw.linear_fdb_top;
 	h->reregisters = mem_array(nnodes, sizeof(*h->reregisters));
 	for (uint32_t node = 0; node < nnodes; node++)
 		for (unsigned p = 1; p <= r->b->net->nodes[node].nports; p++)
@@ -194,6 +198,7 @@ give_back(struct holding *h)
 	mem_free(h->sums);
 	mem_free(h->entries);
 	mem_free(h->sets);
+	mem_free(h->tops);
 	mem_free(h->reregisters);
 }
 
@@ -273,10 +278,11 @@ may_be_written(const struct harness_run *r, const struct case_of *c, uint32_t no
 		most += 4 * blocks_of(n);
 	if (t == MFT && c->dropped)
 		most += 2 * mft_held(n);
+	/* What is behind the top is not known, when it was put there by somebody else. */
+	if (t == LFT && (node == c->reset || c->after.tops[node] > c->before.tops[node]))
+		most += blocks_of(n);
 	if (node != c->reset)
 		return most;
-	if (t == LFT)
-		most += blocks_of(n);
 	if (t == MFT)
 		most += len_of(n, t);
 	return most + (t == PORTS);
