@@ -610,7 +610,7 @@ pairs_digest(const struct fabric *f, const struct plan_lanes *lanes)
 	return sum;
 }
 
-/* Who sends to an address that is at another switch now takes the class of the way to where it was. */
+/* Else who sends to an address has the class of the way to where that was. */
 static bool
 lids_keep_places(const struct plan_lids *then, const struct plan_lids *now)
 {
