@@ -583,6 +583,48 @@ half_failed(void **state)
 		}
 }
 
+/* Hosts that do not answer, or refuse, and switches that do not take a hash: all are routed, and
+ * when it fails no longer all that should be are on. */
+static void
+hosts_half_failed(void **state)
+{
+	static const uint16_t attrs[] = { AR_ATTR_GENERAL_INFO, AR_ATTR_PORT_INFO, AR_ATTR_HBF };
+	struct config_ar_device known = { .vendor = VENDOR, .hbf_global_bit = 20 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			struct wrong w = { .attr = attrs[i], .after = k / 2 * 25, .refuse = k % 2 };
+			struct bed_sm *sm = adaptive_bed("ft3 4", "hosts=0xffff,hbf_global_bit=20");
+			struct bed *b = sm->bed;
+
+			sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
+			sm->conf.routing.adaptive_hosts = CONFIG_HOSTS_WRITE;
+			sm->conf.routing.ar_devices = &known;
+			sm->conf.routing.nar_devices = 1;
+			if (i == 2)
+				sm->conf.routing.adaptive_mode = CONFIG_SPREAD_HASH;
+			sm->in = spoil;
+			sm->arg = &w;
+			bed_start(sm);
+			assert_int_equal(bed_run(sm, BOUND), 1);
+			bed_wait(b, SEC(100));
+			if (!bed_becomes_good(sm, BOUND))
+				fail_msg("0x%04x after %u: %s", w.attr, w.after, sm->why);
+			bed_check(sm);
+			sm->in = NULL;
+			bed_wait(b, SEC(1500));
+			rest(sm);
+			if (!bed_becomes_good(sm, BOUND))
+				fail_msg("0x%04x after %u: %s", w.attr, w.after, sm->why);
+			/* Who says that it does not know an attribute is believed, but for HBFConfig,
+			 * which those know that say that they spread by a hash. */
+			if (i == 2 || !w.refuse)
+				assert_int_equal(infos(sm).enable, 20);
+			bed_free(b);
+		}
+}
+
 int
 main(void)
 {
@@ -601,6 +643,7 @@ main(void)
 		cmocka_unit_test(device_words),
 		cmocka_unit_test(levels),
 		cmocka_unit_test(half_failed),
+		cmocka_unit_test(hosts_half_failed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
