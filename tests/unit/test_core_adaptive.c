@@ -595,7 +595,8 @@ hosts_half_failed(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned k = 0; k < 4; k++) {
 			struct wrong w = { .attr = attrs[i], .after = k / 2 * 25, .refuse = k % 2 };
-			struct bed_sm *sm = adaptive_bed("ft3 4", "hosts=0xffff,hbf_global_bit=20");
+			struct bed_sm *sm = adaptive_bed("ft3 4",
+							 "hosts=0xffff,hbf_global_bit=20");
 			struct bed *b = sm->bed;
 
 			sm->conf.routing.adaptive = CONFIG_ADAPTIVE_AUTO;
@@ -617,8 +618,8 @@ hosts_half_failed(void **state)
 			rest(sm);
 			if (!bed_becomes_good(sm, BOUND))
 				fail_msg("0x%04x after %u: %s", w.attr, w.after, sm->why);
-			/* Who says that it does not know an attribute is believed, but for HBFConfig,
-			 * which those know that say that they spread by a hash. */
+			/* Who says that it does not know an attribute is believed, but for
+			 * HBFConfig, which those know that say that they spread by a hash. */
 			if (i == 2 || !w.refuse)
 				assert_int_equal(infos(sm).enable, 20);
 			bed_free(b);
