@@ -130,8 +130,11 @@ types_of(const struct plugin_entry *x)
 static bool
 wants(const struct consumer *c, const struct event *ev)
 {
-	return (c->types >> ev->type & 1) &&
-		(unsigned)ev->level <= plugin_about(c->x->plugin)->level;
+	const struct config_plugin *conf = c->x->conf;
+
+	return (c->types >> ev->type & 1) && ev->level <= conf->level &&
+		(unsigned)ev->level <= plugin_about(c->x->plugin)->level &&
+		(!ev->subnet[0] || in_words((const char *const *)conf->subnets, ev->subnet));
 }
 
 static bool

@@ -88,9 +88,10 @@ check_use(const struct plugin_set *set, const struct plugin_entry *x,
 	if (!about->is_engine && p->routes.line)
 		return config_wrong(set->conf, p->routes, e, "routing.engines: %s is a consumer of "
 				    "events, and no engine", p->name);
-	if (about->is_engine && p->events)
-		return config_wrong(set->conf, p->at, e, "plugins[%s].events: %s is an engine, and "
-				    "no consumer of events", p->name, p->name);
+	if (about->is_engine && (p->events || p->subnets))
+		return config_wrong(set->conf, p->at, e, "plugins[%s].%s: %s is an engine, and no "
+				    "consumer of events", p->name, p->events ? "events" : "subnets",
+				    p->name);
 	return 0;
 }
 

@@ -213,6 +213,8 @@ check_config(struct config *c, const struct doc *d)
 	if (!rc)
 		rc = check_subnets(&k);
 	if (!rc)
+		rc = check_plugin_subnets(&k);
+	if (!rc)
 		rc = check_levels(&k);
 	if (!rc)
 		rc = check_partitions(&k);

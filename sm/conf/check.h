@@ -63,6 +63,9 @@ check_names(const struct check *k, const char *option, const char *what, const c
 /* Plugins, and chains of engines, which may name them. (plugins.c) */
 int
 check_plugins(struct check *k);
+/* Subnets that they name. */
+int
+check_plugin_subnets(struct check *k);
 int
 check_levels(struct check *k);
 int

@@ -106,8 +106,10 @@ struct config_plugin {
 	const char *user;		/* whom its processes are */
 	struct config_pair *options;	/* its own */
 	unsigned noptions;
-	const char **events;		/* types that a consumer is told of, NULL-terminated; NULL:
-					 * all that it wants */
+	/* What a consumer is told of, of what it wants. */
+	const char **events;		/* types, NULL-terminated; NULL: all */
+	enum log_level level;		/* the least grave */
+	const char **subnets;		/* names, likewise; NULL: all */
 	struct config_place at;		/* of its name */
 	struct config_place routes;	/* where a subnet's engines name it first */
 };

@@ -103,6 +103,23 @@ check_plugins(struct check *k)
 }
 
 int
+check_plugin_subnets(struct check *k)
+{
+	const struct doc_node *list = doc_get(k->d->root, "plugins"), *names;
+	const struct doc_item *item = list ? list->items : NULL;
+	int rc = 0;
+
+	for (unsigned i = 0; item && i < k->c->nplugins && !rc; i++, item = item->next) {
+		names = doc_get(item->value, "subnets");
+		if (names)
+			rc = check_names(k, "subnets", "subnet",
+					 (const char *const *)k->c->plugins[i].subnets,
+					 &k->subnets, names);
+	}
+	return rc;
+}
+
+int
 config_wrong(const struct config *c, struct config_place at, struct error *e, const char *fmt, ...)
 {
 	char text[sizeof(e->text)];

@@ -24,7 +24,6 @@
 	.initial = (most), .stage = STAGE_LIVE, .offset = IN_SUBNET(health.per_minute[kind]), \
 	.help = (text)
 
-static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const adaptive_words[] = { "off", "on", "auto", NULL };
 static const char *const spread_words[] = { "free", "bounded", "hash", NULL };
 static const char *const hosts_words[] = { "ignore", "read", "write", NULL };
@@ -180,7 +179,7 @@ const struct option schema_root[] = {
 		.help = "Group whose members may use the socket. Without one only root and the "
 			"user of the daemon may.",
 	}, {
-		.name = "log.level", .type = OPTION_WORD, .initial = "notice", .words = level_words,
+		.name = "log.level", .type = OPTION_WORD, .initial = "notice", .words = schema_levels,
 		.stage = STAGE_LIVE, .offset = IN_CONFIG(log.level),
 		.help = "The least important messages that are still written.",
 	}, {

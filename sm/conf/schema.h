@@ -19,6 +19,8 @@ extern const struct option schema_plugin[];	/* of struct config_plugin */
 /* Engines that are built in, and those of versions to come. */
 extern const char *const schema_engines[];
 extern const char *const schema_later_engines[];
+/* Names of enum log_level. */
+extern const char *const schema_levels[];
 
 extern const struct option schema_ar_device[];	/* of struct config_ar_device */
 

@@ -16,6 +16,7 @@ const char *const schema_engines[] = {
 const char *const schema_later_engines[] = {
 	"dnup", "dor", "ftree", "lash", "sssp", "torus-2qos", NULL,
 };
+const char *const schema_levels[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const event_words[] = {
 	"start", "port", "role", "sweep", "node-up", "node-down", "link-up", "link-down", "silent",
 	"duplicate", "refused", "routed", "repaired", "fallback", "unrouted", "trap", "config",
@@ -78,6 +79,16 @@ const struct option schema_plugin[] = {
 		.words = event_words, .stage = STAGE_LIVE, .offset = IN_PLUGIN(events),
 		.help = "Types of events that a consumer is told of, of those that it wants; null: "
 			"all of them.",
+	}, {
+		.name = "level", .type = OPTION_WORD, .initial = "debug",
+		.words = schema_levels, .stage = STAGE_LIVE, .offset = IN_PLUGIN(level),
+		.help = "The least grave events that a consumer is told of, if it wants them.",
+	}, {
+		.name = "subnets", .type = OPTION_NAMES, .filled = true, .initial = "null",
+		.check = schema_check_name, .form = "the name of a subnet",
+		.stage = STAGE_LIVE, .offset = IN_PLUGIN(subnets),
+		.help = "Subnets whose events a consumer is told of, besides those of the daemon "
+			"itself; null: all.",
 	},
 	{ .name = NULL },
 };

@@ -53,6 +53,10 @@ test_messages(void **state)
 		  "silent, duplicate, refused, routed, repaired, fallback, unrouted, trap, config, "
 		  "health, quarantined, released, overdue, state, adaptive or plugin, or null, "
 		  "found an empty list" },
+		{ P "{name: a, level: loud}\n", "t.yaml:2:22: level: expected error, warning, "
+		  "notice, info or debug, found \"loud\"" },
+		{ P "{name: a, subnets: [defualt]}\n", "t.yaml:2:25: subnets: there is no subnet "
+		  "defualt; did you mean \"default\"?" },
 		{ P "{name: a, event: [trap]}\n", "t.yaml:2:15: unknown option \"event\" in "
 		  "a plugin; did you mean \"events\"?" },
 		{ "plugin_folder: plugins\n", "t.yaml:1:16: plugin_folder: expected a path with a "
@@ -77,7 +81,7 @@ static const char full[] =
 	"  - {name: rsp, file: random.so, time: 500ms, memory: 64, user: weft-plugin,\n"
 	"     options: {seed: 0x10, fast: yes, mode: wide, title: \"a: b\", empty: \"\"}}\n"
 	"  - {name: dor}\n"
-	"  - {name: trail, events: [link-down, trap]}\n";
+	"  - {name: trail, events: [link-down, trap], level: info, subnets: default}\n";
 
 static void
 check_full(const struct config *c)
@@ -104,6 +108,10 @@ check_full(const struct config *c)
 	assert_int_equal(p[1].noptions, 0);
 	assert_string_equal(p[2].events[1], "trap");
 	assert_null(p[2].events[2]);
+	assert_int_equal(p[2].level, LOG_L_INFO);
+	assert_string_equal(p[2].subnets[0], "default");
+	assert_int_equal(p[1].level, LOG_L_DEBUG);
+	assert_null(p[1].subnets);
 	assert_true(p[0].routes.line && p[1].routes.line);
 	assert_int_equal(p[2].routes.line, 0);
 	assert_string_equal(c->subnets[0].routing.engines[1], "rsp");

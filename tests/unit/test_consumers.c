@@ -205,9 +205,10 @@ static void
 test_json(void **state)
 {
 	(void)state;
-	take(", json: true", ", events: [trap, repaired]");
-	happens(EVENT_LINK_DOWN, LOG_L_ERROR, "not wanted");
+	take(", json: true", ", events: [trap, repaired], level: notice");
+	happens(EVENT_TRAP, LOG_L_INFO, "not grave enough");
 	happens(EVENT_TRAP, LOG_L_NOTICE, "a \"b\"");
+	happens(EVENT_LINK_DOWN, LOG_L_ERROR, "not wanted");
 	wait_done(1);
 	end_all();
 	expect_file("open 1\n2 trap a \"b\" {\"sequence\":2,\"time\":\"1970-01-01T00:00:00.000Z\","
@@ -215,6 +216,24 @@ test_json(void **state)
 		    "\"guid\":\"0x0000000000000010\",\"lid\":7,\"port\":3,"
 		    "\"peer_guid\":\"0x0000000000000020\",\"peer_port\":4,\"took_us\":1234,"
 		    "\"text\":\"a \\\"b\\\"\"}\nclose\n");
+}
+
+/* Of the subnets that are named, and of the daemon itself. */
+static void
+test_subnets(void **state)
+{
+	struct event ev = { .type = EVENT_CONFIG, .level = LOG_L_DEBUG, .text = "of all" };
+
+	(void)state;
+	take("", ", subnets: [default]");
+	happens(EVENT_TRAP, LOG_L_NOTICE, "of another");
+	event_ring_add(rig.ring, &ev);
+	snprintf(ev.subnet, sizeof(ev.subnet), "default");
+	snprintf(ev.text, sizeof(ev.text), "its own");
+	event_ring_add(rig.ring, &ev);
+	wait_done(2);
+	end_all();
+	expect_file("open 1\n2 config of all\n3 config its own\nclose\n");
 }
 
 /* The event that it cannot bear is lost, the others are not; it is started again, and well. */
@@ -403,6 +422,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_subnets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),
