@@ -179,7 +179,8 @@ const struct option schema_root[] = {
 		.help = "Group whose members may use the socket. Without one only root and the "
 			"user of the daemon may.",
 	}, {
-		.name = "log.level", .type = OPTION_WORD, .initial = "notice", .words = schema_levels,
+		.name = "log.level", .type = OPTION_WORD, .initial = "notice",
+		.words = schema_levels,
 		.stage = STAGE_LIVE, .offset = IN_CONFIG(log.level),
 		.help = "The least important messages that are still written.",
 	}, {
