@@ -532,15 +532,16 @@ has_idle_cable(const struct harness_run *r)
 
 /*
  * The tables that switches hold are those that it takes on when it is started again. Not so where
- * a command has named another engine than the configuration; nor where they need lanes: which
- * pairs have which is nowhere in the fabric, and engines make them anew.
+ * a command has named another engine than the configuration, or another one runs than was asked
+ * for, which is tried again; nor where they need lanes: which pairs have which is nowhere in the
+ * fabric, and engines make them anew.
  */
 static bool
 is_kept(const struct harness_run *r, const struct subnet *s)
 {
 	const struct plan_sls *sls = s->plan->sls;
 
-	return !s->engine_override[0] && !(sls && (sls->classes > 1 || sls->lanes > 1)) &&
+	return !s->engine_override[0] && !s->plan->reason[0] && !(sls && (sls->classes > 1 || sls->lanes > 1)) &&
 	       !has_idle_cable(r);
 }
 
