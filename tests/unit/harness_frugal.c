@@ -541,8 +541,8 @@ is_kept(const struct harness_run *r, const struct subnet *s)
 {
 	const struct plan_sls *sls = s->plan->sls;
 
-	return !s->engine_override[0] && !s->plan->reason[0] && !(sls && (sls->classes > 1 || sls->lanes > 1)) &&
-	       !has_idle_cable(r);
+	return !s->engine_override[0] && !s->plan->reason[0] &&
+	       !(sls && (sls->classes > 1 || sls->lanes > 1)) && !has_idle_cable(r);
 }
 
 static void
