@@ -98,13 +98,14 @@ spread(struct route *r)
 	struct adaptive_ability *ability = mem_array(n, sizeof(*ability));
 	struct adaptive_input in = {
 		.plan = r->plan, .ability = ability, .mode = AR_FREE, .sls = UINT16_MAX,
+		.longer = r->subnet->routing.adaptive_nonminimal,
 		.threads = r->o->threads,
 	};
 	monotime start = clock_monotonic();
 
 	for (uint32_t sw = 0; sw < n; sw++)
 		ability[sw] = (struct adaptive_ability){
-			.able = true, .groups = (uint16_t)(r->o->adaptive + 1), .subs = 1,
+			.able = true, .groups = (uint16_t)(r->o->adaptive + 1), .subs = 2,
 			.tables = 1,
 		};
 	r->plan->adaptive = adaptive_make(&in);

@@ -17,7 +17,7 @@ enum {
 	MIXED = 255,	/* ways of several lengths, or none, or too long a one */
 };
 enum {
-	STRIP = 64,	/* homes that are looked at side by side */
+	STRIP = 8,	/* homes that are looked at side by side: bytes of a word */
 	PLANES = 32,	/* bytes with a bit for each cable of a switch */
 };
 
@@ -116,6 +116,12 @@ same_lanes(const struct ways *w, uint32_t sw, uint8_t a, uint8_t b)
 	const struct plan_lanes *l = w->plan->lanes;
 	unsigned nports = fabric_switch_node(w->f, sw)->nports;
 
+	if (l && l->map) {
+		for (unsigned in = 0; in <= nports; in++)
+			if (l->map(l, sw, (uint8_t)in, a) != l->map(l, sw, (uint8_t)in, b))
+				return false;
+		return true;
+	}
 	for (unsigned in = 0; l && l->lane && in <= nports; in++)
 		for (uint8_t class = 0; class < l->classes; class++)
 			if (l->lane(l, sw, (uint8_t)in, a, class) !=
@@ -173,14 +179,25 @@ struct view {
 	uint8_t *room;			/* of these */
 };
 
-/* Homes that are one link nearer from there. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Homes that are one link nearer from there: bytes of theirs plus one that are equal to mine. */
 static void
-note_nearer(uint8_t *restrict nearer, const uint8_t *restrict mine, const uint8_t *restrict there,
-	    uint8_t bit, uint32_t width)
+note_nearer(uint8_t *nearer, const uint8_t *mine, const uint8_t *there, unsigned bit,
+	    uint32_t width)
 {
-	for (uint32_t at = 0; at < width; at += STRIP)
-		for (uint32_t i = 0; i < STRIP; i++)
-			nearer[at + i] |= (uint8_t)(there[at + i] + 1) == mine[at + i] ? bit : 0;
+	for (uint32_t at = 0; at < width; at += STRIP) {
+		uint64_t a, b, had;
+
+		memcpy(&a, mine + at, STRIP);
+		memcpy(&b, there + at, STRIP);
+		memcpy(&had, nearer + at, STRIP);
+		a ^= ((b & EACH(0x7f)) + EACH(1)) ^ (b & EACH(0x80));
+		/* The highest bit of each byte: it is zero. */
+		a = ~(((a & EACH(0x7f)) + EACH(0x7f)) | a | EACH(0x7f));
+		had |= a >> 7 << bit;
+		memcpy(nearer + at, &had, STRIP);
+	}
 }
 
 static void
@@ -204,7 +221,7 @@ look_around(const struct ways *w, struct view *v, uint32_t sw)
 			continue;
 		v->open[k / 8] |= (uint8_t)(1u << k % 8);
 		note_nearer(v->nearer[k / 8], w->links + (size_t)sw * w->width,
-			    w->links + (size_t)e->to * w->width, (uint8_t)(1u << k % 8), w->width);
+			    w->links + (size_t)e->to * w->width, k % 8, w->width);
 	}
 }
 

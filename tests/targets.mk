@@ -115,8 +115,8 @@ bench: deps
 	@BUILD=$(BUILD) python3 tests/bench/directs.py -u -r $(BENCH_REPEATS) $(BENCH_ANY)
 	@BUILD=$(BUILD) python3 tests/bench/faults.py -n $(BENCH_SEEDS)
 	@BUILD=$(BUILD) python3 tests/bench/repairs.py
-	@$(BUILD)/bench_adaptive "ft3 16" fattree 0 1 6
-	@set -e; for s in 1 2 3; do $(BUILD)/bench_adaptive "ft3 16" fattree 10 $$s 6; done
+	@$(BUILD)/bench_adaptive "ft3 16" fattree 0 1 6 5
+	@set -e; for s in 1 2 3; do $(BUILD)/bench_adaptive "ft3 16" fattree 10 $$s 6 5; done
 	@set -e; for r in "ft3 16" "ft3 32" "ft3 48"; do $(BUILD)/bench_regroup "$$r" fattree; done
 	@BUILD=$(BUILD) python3 tests/bench/joins.py -r $(BENCH_REPEATS)
 	@BUILD=$(BUILD) python3 tests/bench/sa.py -r $(BENCH_REPEATS) $(BENCH_SA)
@@ -127,7 +127,7 @@ bench: deps
 soak: deps
 	@$(submake) programs $(BUILD)/umad_load $(BUILD)/test_core_sequences $(BUILD)/test_nue \
 		$(BUILD)/test_core_partition_faults $(BUILD)/test_core_flapping $(BUILD)/test_core_losses \
-		$(BUILD)/test_losses $(BUILD)/test_harness $(BUILD)/bench_fault
+		$(BUILD)/test_losses $(BUILD)/test_harness $(BUILD)/bench_fault $(BUILD)/bench_adaptive
 	@$(submake) BUILD=$(BUILD)/asan SAN=address OPT=-O1 programs
 	@BUILD=$(BUILD) python3 tests/e2e/soak.py $(SOAK_SECONDS)
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py osmtest_weftd_soak
@@ -140,6 +140,8 @@ soak: deps
 	@for s in 1 2 3 4; do timeout 1200 $(BUILD)/test_core_partition_faults 10000 $$s || exit 1; done
 	@BUILD=$(BUILD) ISOLATION_ROUNDS=100 python3 tests/e2e/daemon.py isolation_killed
 	@timeout 86400 $(BUILD)/test_harness -f $(SOAK_FIRST) -n $(SOAK_SCHEDULES) -p $(SOAK_PATIENCE)
+	@timeout 1200 $(BUILD)/bench_adaptive "ft3 16" fattree 0 1 6 5
+	@for s in 1 2 3; do timeout 1200 $(BUILD)/bench_adaptive "ft3 16" fattree 10 $$s 6 5 || exit 1; done
 	@WEFT_SEEDS=50 timeout 1200 $(BUILD)/test_nue
 	@WEFT_SEEDS=50 timeout 7200 $(BUILD)/test_losses
 	@BUILD=$(BUILD) python3 tests/e2e/daemon.py lanes_large

@@ -147,6 +147,7 @@ struct config_subnet {
 		monotime adaptive_ageing;	/* idle gap that ends a burst */
 		bool adaptive_recovery;		/* dead ports are replaced by the switch */
 		enum config_adaptive_hosts adaptive_hosts;
+		bool adaptive_nonminimal;	/* groups have longer ways in a second part */
 		struct config_ar_device *ar_devices;	/* the first that fits counts */
 		unsigned nar_devices;
 		unsigned adaptive_errors;	/* so many are forgiven */

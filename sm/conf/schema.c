@@ -535,6 +535,17 @@ const struct option schema_subnet[] = {
 			"all that may be spread, and what they keep of that counts. What the field "
 			"means is inferred from its name: try it out before.",
 	}, {
+		.name = "routing.adaptive_nonminimal", .type = OPTION_BOOL, .initial = "false",
+		.stage = STAGE_ROUTING, .offset = IN_SUBNET(routing.adaptive_nonminimal),
+		.help = "In a dragonfly or dragonfly+, if engine dragonfly runs, groups get a "
+			"second sub-group of longer ways, over a third group of switches, where "
+			"switches have two: for when the ports of the first are dead or too "
+			"full. It takes half of the group numbers. Of the groups of switches "
+			"those of higher numbers may send packets for one of a lower number over "
+			"those that are lower still, so that nothing goes round, and that is "
+			"proved as all else. Switches decide by themselves how full is too full, "
+			"and nobody published that: so it is not the initial value.",
+	}, {
 		.name = "routing.adaptive_devices", .type = OPTION_LIST, .max = 64,
 		.initial = "[]", .fields = schema_ar_device,
 		.size = sizeof(struct config_ar_device), .entry = "a kind of device",

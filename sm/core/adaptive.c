@@ -223,11 +223,22 @@ may_be_able(const struct subnet *s, const struct device *d)
 
 /* ---- What is to be done at a switch ---- */
 
+unsigned
+adaptive_room(const struct live_adaptive *ar, unsigned subs)
+{
+	unsigned room = ar->info.group_cap *
+		ar_sub_groups(&ar->layout, ar->info.sub_grps_active) / subs;
+
+	return room < AR_GROUPS_MAX ? room : AR_GROUPS_MAX;
+}
+
 /* Parameters as the switch is to have them; E as it is. */
 static void
 wanted_info(const struct live_adaptive *ar, const struct plan_ar_switch *goal, bool on,
 	    struct ar_info *w)
 {
+	unsigned room = adaptive_room(ar, goal->subs);
+
 	*w = ar->info;
 	w->enable = on && goal->mode != AR_STATIC;
 	w->fr_en = on && goal->recovery;
@@ -240,7 +251,7 @@ wanted_info(const struct live_adaptive *ar, const struct plan_ar_switch *goal, b
 							ar->info.transport_disable;
 	w->ageing_time = goal->ageing_us ? goal->ageing_us : ar->info.ageing_time;
 	/* All that there can be: what entries do not name does not matter. */
-	w->group_top = (uint16_t)(ar->info.group_cap ? ar->info.group_cap - 1 : 0);
+	w->group_top = (uint16_t)(room ? room - 1 : 0);
 }
 
 static bool

@@ -208,6 +208,7 @@ struct adaptive_policy {
 	uint8_t transports;		/* enum ar_transport that may not */
 	uint8_t mode;			/* enum ar_lid_state of LIDs that have a group */
 	bool recovery;			/* dead static ports are replaced, where that is known */
+	bool longer;			/* groups have longer ways in a second sub-group */
 	uint32_t ageing_us;		/* of bounded LIDs */
 };
 
@@ -231,6 +232,11 @@ bool
 adaptive_chosen(const struct adaptive_chosen *k, const struct fabric_node *n);
 void
 adaptive_chosen_free(struct adaptive_chosen *k);
+
+/* Group numbers below which there are with so many sub-groups each: what a switch has of them now,
+ * with the sub-groups that it has now, is shared out. */
+unsigned
+adaptive_room(const struct live_adaptive *ar, unsigned subs);
 
 /* ---- On the worker ---- */
 

@@ -34,6 +34,15 @@ as_it_is(const struct live_adaptive *ar)
 	return s;
 }
 
+/* Sub-groups that groups can have, and numbers. What a switch says that it has of the former is a
+ * count or a mask, that is not known: it is 2 or more in both if it has two. */
+static void
+note_room(const struct live_adaptive *ar, bool longer, struct adaptive_ability *can)
+{
+	can->subs = longer && ar->info.sub_grps_sup >= 2 ? 2 : 1;
+	can->groups = (uint16_t)adaptive_room(ar, can->subs);
+}
+
 static void
 note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct device *d)
 {
@@ -43,10 +52,11 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 	j->ability[sw] = (struct adaptive_ability){
 		.able = (ar->state == ADAPTIVE_ON || (ar->state == ADAPTIVE_STATIC && !waits)) &&
 			!ar->excepted && s->conf->routing.adaptive != CONFIG_ADAPTIVE_OFF,
-		.groups = ar->info.group_cap, .subs = 1, .tables = 1,
+		.tables = 1,
 		.recovery = ar->info.fr_sup, .by_sl = ar->info.by_sl_cap,
 		.by_transport = ar->info.by_transp_cap, .hash = ar->info.hbf_sup,
 	};
+	note_room(ar, j->spread_policy.longer, &j->ability[sw]);
 	if (ar->state != ADAPTIVE_ON)
 		return;
 	if (ar->read) {
@@ -384,6 +394,7 @@ adaptive_run(struct plan_job *j)
 	struct adaptive_input in = {
 		.plan = j->plan, .ability = j->ability, .recovery = p->recovery,
 		.transports = p->transports, .ageing_us = p->ageing_us, .mode = p->mode,
+		.longer = p->longer,
 		.threads = j->threads,
 	};
 

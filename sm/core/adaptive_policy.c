@@ -147,6 +147,7 @@ adaptive_policy(const struct config_subnet *c, uint16_t any_order, struct adapti
 		.transports = EVERY_TRANSPORT & ~transports(c->routing.adaptive_transports),
 		.mode = modes[c->routing.adaptive_mode],
 		.recovery = c->routing.adaptive_recovery,
+		.longer = c->routing.adaptive_nonminimal,
 	};
 	for (unsigned i = 0; i < c->routing.nadaptive_sls; i++)
 		p->sls |= (uint16_t)(1u << c->routing.adaptive_sls[i]);

@@ -55,7 +55,7 @@ struct plan_lanes {
 	uint8_t (*lane)(const struct plan_lanes *l, uint32_t sw, uint8_t in, uint8_t out,
 			uint8_t class);
 	/* lane() of all classes, where there is a table that has them: vl[], by class, SLS_DROP for
-	 * PLAN_LANE_DROP. Ports that share a table share the pointer. NULL. */
+	 * PLAN_LANE_DROP. Equal tables of a switch are at one address. NULL. */
 	const struct sls_map *(*map)(const struct plan_lanes *l, uint32_t sw, uint8_t in,
 				     uint8_t out);
 	void (*free)(struct plan_lanes *l);

@@ -29,14 +29,16 @@ def of_the_vendor(name, folder):
 
 
 class Switch:
-    """What one holds: is it on, (state, static port, group) by LID, ports by group."""
+    """What one holds: is it on, (state, static port, group) by LID, ports by group, all of its
+    sub-groups."""
 
     def __init__(self):
-        self.on, self.entries, self.groups = False, [], {}
+        self.on, self.entries, self.groups, self.subs = False, [], {}, 1
 
     def take(self, kind, block, data):
         if kind == "info":
             self.on = bool(data[3] & 0x81)
+            self.subs = (data[2] & 15) + 1
         elif kind == "lft":
             for i in range(0, 64, 4):
                 self.entries.append((data[i] >> 6, data[i + 1], data[i + 2] << 8 | data[i + 3]))
@@ -48,7 +50,10 @@ class Switch:
     def choices(self, lid):
         """The static port, and the ports of the group for data."""
         state, port, group = self.entries[lid]
-        return port, self.groups.get(group, set()) if state in (BOUNDED, FREE) else set()
+        every = set()
+        for at in range(group * self.subs, (group + 1) * self.subs):
+            every |= self.groups.get(at, set()) if state in (BOUNDED, FREE) else set()
+        return port, every
 
 
 def read(lab, lids, top):
@@ -157,7 +162,7 @@ def turned_on(m, lab, lids, top):
     return held if all(s.on for s in held.values()) else None
 
 
-def judged(name, engine, lanes=False, least=1):
+def judged(name, engine, lanes=False, least=1, more="", subs=1):
     """All switches come on; what they hold is what weftd shows, and leads everywhere."""
     with tempfile.TemporaryDirectory(prefix="weft-net-") as tmp:
         lab = Lab(of_the_vendor(name, tmp), sim="weftsim")
@@ -166,7 +171,7 @@ def judged(name, engine, lanes=False, least=1):
             m = Weftd(lab, engines=engine)
             with open(m.config, encoding="utf-8") as f:
                 text = f.read()
-            m.write_text(text.replace("fallback: warn", "fallback: warn, adaptive: on"))
+            m.write_text(text.replace("fallback: warn", "fallback: warn, adaptive: on" + more))
             m.start()
             m.wait_up(120)
             seen = proof.discover(lab)
@@ -176,6 +181,7 @@ def judged(name, engine, lanes=False, least=1):
             for (lid, to), port in shown(m).items():
                 need(held[lid].entries[to][1] == port, "switch %d has port %d for LID %d, weftd "
                      "shows %d" % (lid, held[lid].entries[to][1], to, port))
+            need({s.subs for s in held.values()} == {subs}, "sub-groups")
             judge = Judge(lab, held)
             judge.every_pair(lanes)
             need(judge.spread >= least, "hardly anything is spread: %d" % judge.spread)
@@ -201,3 +207,18 @@ def test_adaptive_torus():
 
 def test_adaptive_dragonfly():
     judged("dfly-4-2-2-9", "dragonfly", lanes=True, least=0)
+
+
+def test_adaptive_dragonfly_plus():
+    judged("dragonfly+-5-4-4-2", "dragonfly", lanes=True, least=100)
+
+
+def test_adaptive_nonminimal():
+    """Longer ways too: packets that take any port of both sub-groups get there all the same."""
+    judged("dfly-4-2-2-9", "dragonfly", lanes=True, least=100,
+           more=", adaptive_nonminimal: true", subs=2)
+
+
+def test_adaptive_nonminimal_plus():
+    judged("dragonfly+-5-4-4-2", "dragonfly", lanes=True, least=100,
+           more=", adaptive_nonminimal: true", subs=2)

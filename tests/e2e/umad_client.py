@@ -295,13 +295,14 @@ def get(agent, lid, attribute, modifier):
 def adaptive(top, *lids):
     agent = Agent(CLASS_SMP, 1)
     for lid in (int(x) for x in lids):
-        print(lid, "info", 0, get(agent, lid, 0xff20, 0).hex())
+        info = get(agent, lid, 0xff20, 0)
+        print(lid, "info", 0, info.hex())
         highest = 0
         for block in range(int(top) // 16 + 1):
             data = get(agent, lid, 0xff23, block)
             highest = max([highest] + [g for _, g in struct.iter_unpack(">HH", data)])
             print(lid, "lft", block, data.hex())
-        for block in range(highest // 2 + 1):
+        for block in range(((highest + 1) * ((info[2] & 15) + 1) + 1) // 2):
             print(lid, "groups", block, get(agent, lid, 0xff21, block).hex())
 
 

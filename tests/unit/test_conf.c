@@ -335,7 +335,8 @@ static const char full[] =
 	"    routing: {engines: [updn], fallback: refuse, adaptive: auto, roots: [0x10, "
 	"00000000000000aB], adaptive_switches: [/^leaf/], adaptive_except: [0x20], "
 	"adaptive_sls: [1, 3], adaptive_transports: [ud, rc], adaptive_mode: bounded, "
-	"adaptive_ageing: 45us, adaptive_recovery: false, adaptive_errors: 0, "
+	"adaptive_ageing: 45us, adaptive_recovery: false, adaptive_nonminimal: true, "
+	"adaptive_errors: 0, "
 	"adaptive_error_window: 7s, adaptive_hosts: write, "
 	"adaptive_devices: [{vendor: 0x8f1, devices: 0x10-0x1f, sub_groups: count}], "
 	"classes: {storage: [0x10, \"/^s\\\\d+ \\\"$/\"], other: [null, \"a b\"]}}\n"
@@ -392,6 +393,7 @@ check_full_subnet(const struct config_subnet *s)
 	assert_true(s->routing.adaptive_ageing == USEC(45));
 	assert_false(s->routing.adaptive_recovery);
 	assert_int_equal(s->routing.adaptive_hosts, CONFIG_HOSTS_WRITE);
+	assert_true(s->routing.adaptive_nonminimal);
 	assert_int_equal(s->routing.nar_devices, 1);
 	assert_int_equal(s->routing.ar_devices->vendor, 0x8f1);
 	assert_int_equal(s->routing.ar_devices->devices->to, 0x1f);
@@ -496,6 +498,7 @@ test_print_golden(void **state)
 		"      adaptive_sls: []\n      adaptive_transports: [rc, uc, dc]\n"
 		"      adaptive_mode: free\n      adaptive_ageing: 30us\n"
 		"      adaptive_recovery: true\n      adaptive_hosts: ignore\n"
+		"      adaptive_nonminimal: false\n"
 		"      adaptive_devices: []\n"
 		"      adaptive_errors: 10\n"
 		"      adaptive_error_window: 5s\n"
