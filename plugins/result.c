@@ -260,6 +260,139 @@ take_lanes(struct result *r, struct error *e)
 	return check_classes(s, f, e) ? e->code : check_lanes(s, f, lanes, e);
 }
 
+/* ---- Alternatives ---- */
+
+/* The sets of one switch; NULL and a sentence. */
+static struct plan_ar_switch *
+take_sets_of(const struct result *r, uint32_t sw, uint16_t nsets, uint16_t *of, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	struct plan_ar_switch *s = plan_ar_switch_new(f->nswitches, nsets, 1, 1);
+	char name[FABRIC_NAME_SIZE];
+	uint64_t n = f->nswitches;
+
+	s->used = nsets;
+	memory_read(r->from, s->ports + 1, nsets * sizeof(*s->ports),
+		    r->where.set + sw * (uint64_t)LAYOUT_SETS * sizeof(*s->ports));
+	memory_read(r->from, of, n * sizeof(*of), r->where.set_of + sw * n * sizeof(*of));
+	for (uint32_t home = 0; home < n; home++) {
+		if (of[home] > nsets) {
+			error_set(e, ERR_FORMAT, "names set %u of %u at %s", of[home], nsets,
+				  fabric_node_text(name, f, f->switches[sw], FABRIC_NAME_LEN));
+			plan_ar_switch_unref(s);
+			return NULL;
+		}
+		s->table[0].group[home] = of[home];
+	}
+	return s;
+}
+
+static int
+take_sets(struct result *r, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	uint16_t *nsets, *of;
+	int rc = 0;
+
+	if (r->made.has_sets != 1)
+		return 0;
+	nsets = mem_array(f->nswitches, sizeof(*nsets));
+	of = mem_array(f->nswitches, sizeof(*of));
+	r->out->offered = plan_adaptive_new(f->nswitches);
+	memory_read(r->from, nsets, f->nswitches * sizeof(*nsets), r->where.nsets);
+	for (uint32_t sw = 0; sw < f->nswitches && !rc; sw++) {
+		if (nsets[sw] > LAYOUT_SETS)
+			rc = error_set(e, ERR_FORMAT, "gives a switch %u sets of ports: at most %u "
+				       "can be", nsets[sw], LAYOUT_SETS);
+		else if (!(r->out->offered->sw[sw] = take_sets_of(r, sw, nsets[sw], of, e)))
+			rc = ERR_FORMAT;
+	}
+	mem_free(nsets);
+	mem_free(of);
+	return rc;
+}
+
+/* ---- Multicast trees ---- */
+
+/* What is wrong with a tree at a switch. */
+static int
+refuse_tree(const struct result *r, uint32_t tree, uint32_t sw, const char *what, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	char name[FABRIC_NAME_SIZE];
+
+	return error_set(e, ERR_FORMAT, "gives a multicast tree (number %u) that %s %s", tree, what,
+			 fabric_node_text(name, f, f->switches[sw], FABRIC_NAME_LEN));
+}
+
+/* The same cable in the other direction: that leads to `sw`. */
+static uint32_t
+link_down(const struct fabric *f, const struct fabric_edge *up)
+{
+	uint32_t l = f->edge_first[up->to];
+
+	while (f->edges[l].out != up->in)
+		l++;
+	return l;
+}
+
+/* links[] becomes edges that lead to each switch, and root[] the roots. A tree that is followed up
+ * for longer than there are switches goes round. */
+static int
+take_tree(const struct result *r, uint32_t tree, uint32_t *parent, uint32_t *root, struct error *e)
+{
+	const struct fabric *f = r->in->fabric;
+	uint32_t *above = mem_array(f->nswitches, sizeof(*above)), steps;
+	int rc = 0;
+
+	for (uint32_t sw = 0; sw < f->nswitches && !rc; sw++) {
+		uint32_t l = parent[sw];
+
+		above[sw] = FABRIC_NONE;
+		if (l == WEFT_NONE)
+			continue;
+		if (l < f->edge_first[sw] || l >= f->edge_first[sw + 1])
+			rc = refuse_tree(r, tree, sw, "has a link for it that is not one of", e);
+		else if (engine_is_fixed(r->in, sw) || engine_is_fixed(r->in, f->edges[l].to))
+			rc = refuse_tree(r, tree, sw, "takes a switch that does not answer, at", e);
+		else
+			above[sw] = f->edges[l].to;
+		if (!rc)
+			parent[sw] = link_down(f, &f->edges[l]);
+	}
+	for (uint32_t sw = 0; sw < f->nswitches && !rc; sw++) {
+		root[sw] = sw;
+		for (steps = 0; above[root[sw]] != FABRIC_NONE && !rc; steps++) {
+			root[sw] = above[root[sw]];
+			if (steps > f->nswitches)
+				rc = refuse_tree(r, tree, sw, "goes round above", e);
+		}
+		if (engine_is_fixed(r->in, sw))
+			root[sw] = FABRIC_NONE;
+	}
+	mem_free(above);
+	return rc;
+}
+
+static int
+take_trees(struct result *r, struct error *e)
+{
+	uint32_t n = r->in->fabric->nswitches, ntrees = r->made.ntrees;
+	struct plan_trees *t;
+	int rc = 0;
+
+	if (!ntrees)
+		return 0;
+	if (ntrees > LAYOUT_TREES)
+		return error_set(e, ERR_FORMAT, "gives %u multicast trees: at most %u can be",
+				 ntrees, LAYOUT_TREES);
+	r->out->trees = t = plan_trees_new(ntrees, n);
+	memory_read(r->from, t->parent, (size_t)ntrees * n * sizeof(*t->parent), r->where.tree);
+	for (uint32_t i = 0; i < ntrees && !rc; i++)
+		rc = take_tree(r, i, t->parent + (size_t)i * n, t->root + (size_t)i * n, e);
+	return rc;
+}
+
 int
 result_take(const struct engine_input *in, const struct memory *output, struct engine_output *out,
 	    struct error *e)
@@ -274,6 +407,10 @@ result_take(const struct engine_input *in, const struct memory *output, struct e
 	rc = take_ranks(&r, e);
 	if (!rc)
 		rc = take_lanes(&r, e);
+	if (!rc)
+		rc = take_sets(&r, e);
+	if (!rc)
+		rc = take_trees(&r, e);
 	if (rc)
 		return rc;
 	text_take(out->note, LAYOUT_TEXT, r.made.note, sizeof(r.made.note));

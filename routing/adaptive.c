@@ -481,6 +481,8 @@ find_sets(struct numbering *n, const bool *wanted)
 	bool *longer = mem_array(plan->fabric->nswitches, sizeof(*longer));
 	alternatives_fn alternatives = n->in->alternatives;
 
+	if (!alternatives && plan->offered)
+		alternatives = alternatives_offered;
 	if (!alternatives && engine)
 		alternatives = engine->alternatives;
 	if (!alternatives)

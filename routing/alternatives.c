@@ -420,3 +420,35 @@ alternatives_parallel(const struct plan *plan, const bool *wanted, unsigned thre
 		}
 	}
 }
+
+static struct plan_ar_switch *
+open_sets(const struct plan *plan, uint32_t sw, const struct plan_ar_switch *from)
+{
+	const struct fabric *f = plan->fabric;
+	struct plan_ar_switch *s = plan_ar_switch_new(f->nswitches, 0, 1, 1);
+	struct ar_ports open = { { 0 } };
+
+	for (uint32_t e = f->edge_first[sw]; e < f->edge_first[sw + 1]; e++)
+		if (f->edges[e].to != sw && alternatives_open(plan, &f->edges[e]))
+			ar_ports_add(&open, f->edges[e].out);
+	for (uint32_t home = 0; home < from->nhomes; home++) {
+		uint16_t set = from->table[0].group[home];
+		struct ar_ports ports = *plan_ar_ports(from, set, 0);
+
+		for (unsigned w = 0; w < 4; w++)
+			ports.word[w] &= open.word[w];
+		if (set && ar_ports_count(&ports) > 1)
+			s->table[0].group[home] = alternatives_set(s, &ports);
+	}
+	return s;
+}
+
+void
+alternatives_offered(const struct plan *plan, const bool *wanted, unsigned threads,
+		     struct plan_ar_switch **out)
+{
+	(void)threads;
+	for (uint32_t sw = 0; sw < plan->fabric->nswitches; sw++)
+		if (wanted[sw] && plan->rows[sw] && plan->offered->sw[sw])
+			out[sw] = open_sets(plan, sw, plan->offered->sw[sw]);
+}

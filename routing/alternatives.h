@@ -43,6 +43,12 @@ void
 alternatives_ways(const struct plan *plan, const bool *wanted, unsigned threads,
 		  struct plan_ar_switch **out);
 
+/* For plans whose engine gives them (plan->offered): those ports of its sets whose cables are
+ * open. */
+void
+alternatives_offered(const struct plan *plan, const bool *wanted, unsigned threads,
+		     struct plan_ar_switch **out);
+
 /* Cables of a switch that data may leave by: an edge whose far end has a row. */
 bool
 alternatives_open(const struct plan *plan, const struct fabric_edge *e);

@@ -50,6 +50,8 @@ attempt_free(struct attempt *a)
 	plan_lanes_unref(a->out.lanes);
 	plan_sls_unref(a->sls);
 	plan_roots_unref(a->out.roots);
+	plan_adaptive_unref(a->out.offered);
+	plan_trees_unref(a->out.trees);
 	plan_memo_unref(a->out.memo);
 	plan_proof_unref(a->proof);
 }
@@ -214,6 +216,12 @@ fill_plan(struct plan *p, struct attempt *a, const char *requested, const char *
 	a->sls = NULL;
 	mem_free(p->ranks);
 	p->ranks = a->out.ranks;
+	plan_adaptive_unref(p->offered);
+	p->offered = a->out.offered;
+	a->out.offered = NULL;
+	plan_trees_unref(p->trees);
+	p->trees = a->out.trees;
+	a->out.trees = NULL;
 	plan_roots_unref(p->roots);
 	p->roots = a->out.roots;
 	a->out.roots = NULL;

@@ -51,6 +51,8 @@ struct engine_output {
 	uint8_t *ranks;			/* engine sets (mem_alloc, nswitches), or leaves NULL */
 	struct plan_memo *memo;		/* engine sets for its next run, or leaves NULL */
 	struct plan_roots *roots;	/* configured roots that ranks were made from, or NULL */
+	struct plan_adaptive *offered;	/* as plan->offered; engine sets, or leaves NULL */
+	struct plan_trees *trees;	/* as plan->trees; likewise */
 	char note[400];			/* a remark for people, or "" */
 };
 

@@ -89,6 +89,7 @@ make_result(struct host *h, struct weft_result *r)
 	};
 	drop = (struct drop){ .lft = r->lft, .row_len = in->row_len };
 	parallel_run(in->threads, in->nswitches, 64, drop_rows, &drop);
+	memset(r->tree, 0xff, (size_t)LAYOUT_TREES * in->nswitches * sizeof(*r->tree));
 }
 
 void

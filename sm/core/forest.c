@@ -166,12 +166,14 @@ take_held(struct forest_job *j, const struct mtree *t, struct forest *f,
 }
 
 static void
-make_forest(struct forest_job *j, struct mtree *t, struct forest *f, const struct forest *before)
+make_forest(struct forest_job *j, struct mtree *const *trees, uint32_t ntrees, struct forest *f,
+	    const struct forest *before)
 {
 	mtree_set_free(&f->set);
 	f->left_out = 0;
 	for (uint32_t i = 0; i < f->ngroups; i++) {
 		struct forest_group *g = &f->groups[i];
+		struct mtree *t = trees[g->mlid % ntrees];
 		uint32_t left = 0;
 
 		g->from = f->set.len;
@@ -285,20 +287,52 @@ prove_all(struct forest_job *j)
 	mem_free(odd);
 }
 
-/* `t` is freed. */
+/* Groups are spread over `trees`, which are freed. */
 static void
-make_trees(struct forest_job *j, struct mtree *t)
+make_spread(struct forest_job *j, struct mtree *const *trees, uint32_t ntrees)
 {
 	struct mtree_set former = { 0 };
 
 	j->left_port = FABRIC_NONE;
 	find_former(j, &former);
-	mtree_follow(t, &former);
+	for (uint32_t i = 0; i < ntrees; i++)
+		mtree_follow(trees[i], &former);
 	for (uint32_t i = 0; i < j->nblocks; i++)
-		make_forest(j, t, j->blocks[i].forest, j->blocks[i].before);
-	mtree_free(t);
+		make_forest(j, trees, ntrees, j->blocks[i].forest, j->blocks[i].before);
+	for (uint32_t i = 0; i < ntrees; i++)
+		mtree_free(trees[i]);
 	mtree_set_free(&former);
 	prove_all(j);
+}
+
+static void
+make_trees(struct forest_job *j, struct mtree *t)
+{
+	make_spread(j, &t, 1);
+}
+
+/* By trees that the engine has made; false: they do not go with the routing. Whether they do cannot
+ * be told before all of them are looked at together. */
+static bool
+make_given(struct forest_job *j)
+{
+	const struct plan_trees *given = j->plan->trees;
+	uint32_t n = given->ntrees;
+	struct mtree **trees = mem_array(n, sizeof(struct mtree *));
+	struct span *spans = mem_array(n, sizeof(*spans));
+
+	for (uint32_t i = 0; i < n; i++) {
+		spans[i] = (struct span){
+			.refs = 1, .nswitches = given->nswitches,
+			.parent = given->parent + (size_t)i * given->nswitches,
+			.root = given->root + (size_t)i * given->nswitches,
+		};
+		trees[i] = mtree_new_on(j->plan->fabric, &spans[i]);
+	}
+	make_spread(j, trees, n);
+	mem_free(trees);
+	mem_free(spans);
+	return !j->verdict || !j->whole;
 }
 
 /* ---- Where lanes are taken ---- */
@@ -364,7 +398,7 @@ forest_run(void *job)
 	}
 	found_add(j);
 	j->inside &= lanes;
-	if (!j->inside) {
+	if (!j->inside && (!p->trees || !make_given(j))) {
 		make_trees(j, mtree_new(p->fabric, p->ranks));
 		/* They are proved together with the routing before they are given up. */
 		if (j->verdict && j->whole && j->kept) {

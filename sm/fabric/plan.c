@@ -170,6 +170,38 @@ plan_roots_unref(struct plan_roots *r)
 		mem_free(r);
 }
 
+struct plan_trees *
+plan_trees_new(uint32_t ntrees, uint32_t nswitches)
+{
+	struct plan_trees *t = mem_zalloc(sizeof(*t));
+	size_t len = (size_t)ntrees * nswitches;
+
+	*t = (struct plan_trees){ .refs = 1, .ntrees = ntrees, .nswitches = nswitches };
+	t->parent = mem_array(len, sizeof(*t->parent));
+	t->root = mem_array(len, sizeof(*t->root));
+	for (size_t i = 0; i < len; i++)
+		t->parent[i] = t->root[i] = FABRIC_NONE;
+	return t;
+}
+
+struct plan_trees *
+plan_trees_ref(struct plan_trees *t)
+{
+	if (t)
+		ref(&t->refs);
+	return t;
+}
+
+void
+plan_trees_unref(struct plan_trees *t)
+{
+	if (!t || !unref(&t->refs))
+		return;
+	mem_free(t->parent);
+	mem_free(t->root);
+	mem_free(t);
+}
+
 struct plan_memo *
 plan_memo_ref(struct plan_memo *m)
 {
@@ -255,6 +287,8 @@ plan_on_fabric(const struct plan *p, const struct fabric *f)
 	plan->lanes = plan_lanes_ref(p->lanes);
 	plan->sls = plan_sls_ref(p->sls);
 	plan->adaptive = plan_adaptive_ref(p->adaptive);
+	plan->offered = plan_adaptive_ref(p->offered);
+	plan->trees = plan_trees_ref(p->trees);
 	plan->levels = plan_levels_ref(p->levels);
 	plan->pkeys = plan_pkeys_ref(p->pkeys);
 	plan->roots = plan_roots_ref(p->roots);
@@ -306,6 +340,8 @@ plan_unref(const struct plan *p)
 	plan_lanes_unref(plan->lanes);
 	plan_sls_unref(plan->sls);
 	plan_adaptive_unref(plan->adaptive);
+	plan_adaptive_unref(plan->offered);
+	plan_trees_unref(plan->trees);
 	plan_levels_unref(plan->levels);
 	plan_pkeys_unref(plan->pkeys);
 	mem_free(plan->rows);

@@ -69,6 +69,16 @@ struct plan_roots {
 	uint64_t guid[];		/* in ascending order */
 };
 
+/* Section: multicast trees that an engine has made, each through all switches that it has; trees of
+ * groups are parts of these. By tree, then switch. */
+struct plan_trees {
+	uint32_t refs;			/* atomic */
+	uint32_t ntrees;
+	uint32_t nswitches;
+	uint32_t *parent;		/* edge that leads to it from above; FABRIC_NONE at roots */
+	uint32_t *root;			/* the root above it, itself for one */
+};
+
 /* Outcome of the checker; see routing/check.h for how it is found. */
 struct plan_check {
 	uint64_t pairs;			/* ordered pairs of distinct CA ports that have a LID */
@@ -123,6 +133,9 @@ struct plan {
 					 * is one */
 	struct plan_sls *sls;		/* tables from service levels to lanes; NULL: any will do */
 	struct plan_adaptive *adaptive;	/* which switches route adaptively, and how; NULL: none */
+	struct plan_adaptive *offered;	/* alternatives of the engine, as candidate sets (see
+					 * routing/alternatives.h); NULL: others find them */
+	struct plan_trees *trees;	/* multicast trees of its; NULL: others find them */
 	bool doubtful;			/* silent switches may hold rows with which freedom from
 					 * deadlock is not proved */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
@@ -161,6 +174,13 @@ struct plan_roots *
 plan_roots_ref(struct plan_roots *r);	/* NULL is allowed */
 void
 plan_roots_unref(struct plan_roots *r);
+
+struct plan_trees *
+plan_trees_new(uint32_t ntrees, uint32_t nswitches);	/* all FABRIC_NONE */
+struct plan_trees *
+plan_trees_ref(struct plan_trees *t);	/* NULL is allowed */
+void
+plan_trees_unref(struct plan_trees *t);	/* NULL is allowed */
 
 struct plan_memo *
 plan_memo_ref(struct plan_memo *m);	/* NULL is allowed */

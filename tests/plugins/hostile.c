@@ -21,14 +21,15 @@
  * what it must not have (and say in its note what it got), or make a result that is wrong.
  */
 static const char *const acts[] = {
-	"route", "segv", "abort", "exit", "exit3", "hang", "hog", "raise", "stack", "refuse", "mute",
-	"value", "reach", "threads", "bomb", "close", "print", "flood", "wild", "garbage", "ranks",
-	"lanes", "classes", "lane", "uneven", "sets", "tree", "closepipe", "time", "options", "same",
-	NULL,
+	"route", "segv", "abort", "exit", "exit3", "hang", "hog", "raise", "stack", "refuse",
+	"mute", "value", "reach", "threads", "bomb", "close", "print", "flood", "wild", "garbage",
+	"ranks", "lanes", "classes", "sets", "noset", "trees", "ring", "other", "offer", "time",
+	"options", NULL,
 };
 
 static const struct weft_option options[] = {
-	{ sizeof(struct weft_option), WEFT_OPTION_WORD, "act", "route", 0, 0, acts, "What to do." },
+	{ sizeof(struct weft_option), WEFT_OPTION_WORD, "act", "route", 0, 0, acts,
+	  "What to do." },
 	{ sizeof(struct weft_option), WEFT_OPTION_NUMBER, "number", "5", 1, UINT64_MAX, NULL,
 	  "A number." },
 	{ sizeof(struct weft_option), WEFT_OPTION_FLAG, "flag", "true", 0, 0, NULL, "A flag." },
@@ -203,6 +204,47 @@ break_down(const struct weft_host *host, const char *act)
 			pause();
 }
 
+/* Two switches that hang on each other. */
+static void
+ring(const struct weft_fabric *f, struct weft_result *r)
+{
+	uint32_t l = f->link_first[0];
+
+	r->ntrees = 1;
+	r->tree[0] = l;
+	r->tree[f->link_to[l]] = f->link_back[l];
+}
+
+/* At each switch a set of all ports to others, for packets to all of them; and a tree with the
+ * first switch on top. */
+static void
+offer(const struct weft_fabric *f, struct weft_result *r)
+{
+	uint32_t *queue = malloc((f->nswitches + 1u) * sizeof(*queue)), len = 0;
+
+	for (uint32_t s = 0; s < f->nswitches; s++) {
+		uint64_t *set = r->set + (size_t)s * r->sets_max * WEFT_SET_WORDS;
+
+		r->nsets[s] = 1;
+		for (uint32_t l = f->link_first[s]; l < f->link_first[s + 1]; l++)
+			set[f->link_out[l] / 64] |= UINT64_C(1) << f->link_out[l] % 64;
+		for (uint32_t h = 0; h < f->nswitches; h++)
+			r->set_of[(size_t)s * f->nswitches + h] = h != s;
+	}
+	r->ntrees = 1;
+	queue[len++] = 0;
+	for (uint32_t i = 0; i < len; i++)
+		for (uint32_t l = f->link_first[queue[i]]; l < f->link_first[queue[i] + 1]; l++) {
+			uint32_t to = f->link_to[l];
+
+			if (!to || r->tree[to] != WEFT_NONE)
+				continue;
+			r->tree[to] = f->link_back[l];
+			queue[len++] = to;
+		}
+	free(queue);
+}
+
 /* Results that cannot be. */
 static void
 spoil(const char *act, const struct weft_fabric *f, struct weft_result *r)
@@ -219,12 +261,21 @@ spoil(const char *act, const struct weft_fabric *f, struct weft_result *r)
 		r->lanes = f->max_lanes + 1;
 	if (is(act, "classes"))
 		r->classes = 200;
-	if (is(act, "lane") || is(act, "uneven"))
-		r->lanes = r->classes = 2;
-	if (is(act, "lane"))
-		r->lane[5] = 77;
-	if (is(act, "uneven"))
-		r->path_class[1] = 1;
+	r->has_sets = is(act, "sets") || is(act, "noset") || is(act, "offer");
+	if (is(act, "sets"))
+		r->nsets[1] = 60000;
+	if (is(act, "noset"))
+		r->set_of[1] = 1;
+	if (is(act, "trees"))
+		r->ntrees = 1000;
+	if (is(act, "ring"))
+		ring(f, r);
+	if (is(act, "other")) {
+		r->ntrees = 1;
+		r->tree[0] = f->nlinks - 1;
+	}
+	if (is(act, "offer"))
+		offer(f, r);
 }
 
 static int
@@ -255,7 +306,7 @@ hostile_route(const struct weft_host *host, const struct weft_fabric *f, struct 
 		bomb();
 	if (is(act, "threads") && pthread_create(&t, NULL, spin, (void *)&never))
 		host->note(host, "no thread");
-	if (is(act, "closepipe") || is(act, "close"))
+	if (is(act, "close"))
 		for (int i = 0; i < 1024; i++)
 			close(i);
 	if (is(act, "print"))

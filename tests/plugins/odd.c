@@ -5,14 +5,14 @@
 #include "plugins/plugin.h"
 
 /*
- * Plugins that cannot be loaded, each wrong in one way: ODD tells which. Without it there is nothing
+ * Plugins that cannot be loaded, each wrong in one way: ODD tells which. Without it nothing is
  * wrong.
  */
 #ifndef ODD
 #define ODD none
 #endif
-enum { none, major, minor, brief, both, neither, noroute, name, option, twice, initial, crash, leave,
-       nameless, manyoptions, wildtext, shortoption, level, missing, nosymbol };
+enum { none, major, minor, brief, both, neither, noroute, name, option, twice, initial, crash,
+       leave, nameless, manyoptions, wildtext, shortoption, level, missing, nosymbol };
 
 void missing_function(void);
 

@@ -227,8 +227,7 @@ fails(const struct plugin *p, const struct fabric *f, const char *act, const cha
 	plugin_figures(q, &before);
 	route(&r, f, q, NULL);
 	plugin_figures(q, &after);
-	assert_int_equal(r.rc, ERR_REFUSED);
-	if (!strstr(r.e.text, why))
+	if (r.rc != ERR_REFUSED || !strstr(r.e.text, why))
 		fail_msg("%s: %s", act, r.e.text);
 	for (const char *c = r.e.text; *c; c++)
 		assert_true(*c >= ' ');
@@ -276,10 +275,15 @@ test_breaks(void **state)
 	fails(p, f, "ranks", "rank 254");
 	fails(p, f, "lanes", "lanes: there can be 16 and");
 	fails(p, f, "classes", "takes 200 classes");
+	fails(p, f, "sets", "60000 sets of ports");
+	fails(p, f, "noset", "names set 1 of 0");
+	fails(p, f, "trees", "1000 multicast trees");
+	fails(p, f, "ring", "goes round above");
+	fails(p, f, "other", "not one of");
 	plugin_figures(p, &figures);
-	assert_int_equal(figures.runs, 15);
-	assert_int_equal(figures.failures, 14);
-	assert_non_null(strstr(figures.failure, "200 classes"));
+	assert_int_equal(figures.runs, 20);
+	assert_int_equal(figures.failures, 19);
+	assert_non_null(strstr(figures.failure, "not one of"));
 	assert_true(figures.failed > 0 && figures.loaded > 0 && figures.most_us > 0);
 	assert_int_equal(count_fds(), fds);
 	plugin_unref(p);
@@ -320,7 +324,6 @@ test_reach(void **state)
 	succeeds(p, f, "threads", "as it should be");
 	succeeds(p, f, "bomb", "as it should be");
 	succeeds(p, f, "close", "as it should be");
-	succeeds(p, f, "closepipe", "as it should be");
 	succeeds(p, f, "print", "as it should be");
 	succeeds(p, f, "flood", "as it should be");
 	succeeds(p, f, "time", "1");
@@ -347,6 +350,42 @@ test_again(void **state)
 		assert_ptr_equal(first.plan->rows[sw], again.plan->rows[sw]);
 	plan_unref(first.plan);
 	plan_unref(again.plan);
+	plugin_unref(p);
+	fabric_unref(f);
+}
+
+/* Four spines above two leaves: each leaf may take any of them, but the spines only one port. */
+static void
+test_offer(void **state)
+{
+	struct fabric *f = help_generate("ft2 2 4 2", false, 1);
+	struct plugin *p = load("hostile"), *q = told(p, "offer", 10000, 64);
+	struct plan_ar_switch **sets = mem_array(f->nswitches, sizeof(*sets));
+	bool *wanted = mem_array(f->nswitches, sizeof(*wanted));
+	unsigned tops = 0, leaves = 0;
+	struct run r;
+
+	(void)state;
+	route(&r, f, q, NULL);
+	assert_int_equal(r.rc, 0);
+	memset(wanted, 1, f->nswitches);
+	alternatives_offered(r.plan, wanted, 1, sets);
+	for (uint32_t sw = 0; sw < f->nswitches; sw++) {
+		uint32_t parent = r.plan->trees->parent[sw];
+
+		leaves += sets[sw]->used == 1 && ar_ports_count(&sets[sw]->ports[1]) == 4;
+		assert_int_equal(r.plan->trees->root[sw], 0);
+		tops += parent == FABRIC_NONE;
+		if (parent != FABRIC_NONE)
+			assert_int_equal(f->edges[parent].to, sw);
+		plan_ar_switch_unref(sets[sw]);
+	}
+	assert_int_equal(leaves, 2);
+	assert_int_equal(tops, 1);
+	mem_free(sets);
+	mem_free(wanted);
+	plan_unref(r.plan);
+	plugin_unref(q);
 	plugin_unref(p);
 	fabric_unref(f);
 }
@@ -392,8 +431,8 @@ static void
 test_builtin(void **state)
 {
 	static const char *const recipes[] = {
-		"ft3 4", "ft2 4 4 3", "torus 3 3 2", "random 12 5 3 5", "dragonfly 2 2 1 3", "ft2 2 1 2",
-		"hyperx 2 3",
+		"ft3 4", "ft2 4 4 3", "torus 3 3 2", "random 12 5 3 5", "dragonfly 2 2 1 3",
+		"ft2 2 1 2", "hyperx 2 3",
 	};
 
 	(void)state;
@@ -416,7 +455,7 @@ main(void)
 		cmocka_unit_test(test_files), cmocka_unit_test(test_user),
 		cmocka_unit_test(test_breaks), cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_reach), cmocka_unit_test(test_again),
-		cmocka_unit_test(test_builtin),
+		cmocka_unit_test(test_offer), cmocka_unit_test(test_builtin),
 	};
 	ssize_t len = readlink("/proc/self/exe", folder, sizeof(folder) - 16);
 
