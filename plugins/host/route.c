@@ -106,8 +106,10 @@ route(struct host *h)
 	host_stage(h, LAYOUT_ROUTES);
 	call_begin(h);
 	rc = h->engine.route(&h->table, &f, &r);
-	if (rc != WEFT_OK && rc != WEFT_REFUSED)
-		host_refuse(h, "its function route returned %d, which means nothing", rc);
+	if (rc != WEFT_OK && rc != WEFT_REFUSED) {
+		host_stage(h, LAYOUT_DONE);
+		host_refuse(h, "returned %d from its function route, which means nothing", rc);
+	}
 	h->out->refused = rc == WEFT_REFUSED;
 	if (h->out->refused)
 		host_leave();

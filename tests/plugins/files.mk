@@ -32,3 +32,14 @@ $(foreach w,$(filter-out missing nosymbol,$(odd_ways)),$(eval $(call odd_rule,$(
 $(eval $(call odd_rule,missing,-DMISSING))
 $(eval $(call odd_rule,nosymbol,-DNOSYMBOL))
 odd_plugins := $(odd_ways:%=$(BUILD)/plugins/odd-%.so)
+
+# A host of the next minor version, all of whose structs have grown.
+$(BUILD)/grown/plugins/plugin.h: plugins/plugin.h
+	@mkdir -p $(@D)
+	$(q)sed -e 's/^#define WEFT_PLUGIN_MINOR .*/#define WEFT_PLUGIN_MINOR 1u/' \
+		-e '/^struct weft_/,/^};/s/^};/\tuint64_t grown[3];\n};/' $< > $@
+$(BUILD)/grown/weft-plugin-host: $(BUILD)/grown/plugins/plugin.h $(weft-plugin-host_main) \
+		plugins/host/host.h plugins/layout.h $(BUILD)/libbase.a
+	$(call say,LD,$@)
+	$(q)$(CC) -I$(BUILD)/grown $(cflags) $(ldflags) -o $@ $(weft-plugin-host_main) \
+		$(BUILD)/libbase.a $(weft-plugin-host_extra)

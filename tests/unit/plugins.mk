@@ -9,3 +9,9 @@ test_plugins_libs := $(plugin_libs)
 test_plugins_extra := -lcmocka
 $(BUILD)/test_plugins: | $(BUILD)/weft-plugin-host $(odd_plugins) $(BUILD)/plugins/hostile.so \
 	$(if $(SAN),,$(builtin_engines:%=$(BUILD)/plugins/builtin-%.so))
+
+unit_tests += test_plugin_abi
+test_plugin_abi_libs := $(plugin_libs)
+test_plugin_abi_extra := -lcmocka
+$(BUILD)/test_plugin_abi: | $(BUILD)/weft-plugin-host $(BUILD)/grown/weft-plugin-host \
+	$(BUILD)/plugins/frozen.so $(BUILD)/plugins/odd-minor.so
