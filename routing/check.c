@@ -176,7 +176,7 @@ list_hops(struct checker *c)
 
 		c->hops[sw] = (struct hop){
 			.edge_at = &c->channels.edge_at[n->first_port], .part = c->part[sw],
-			.nports = n->nports, .silent = n->flags & FABRIC_NODE_SILENT,
+			.nports = n->nports, .silent = n->flags & FABRIC_NODE_FIXED,
 		};
 		c->any_silent |= c->hops[sw].silent;
 		c->nparts += c->part[sw] == sw;

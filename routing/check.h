@@ -23,8 +23,8 @@ struct check_tree {
  * made only where no order of switches is at hand in which no way turns from down to up: such an
  * order is a proof by itself.
  *
- * A silent switch (FABRIC_NODE_SILENT) joins only what its row joins; what it lacks is cut off, not
- * a fault. Its row may be NULL.
+ * A switch that is silent, or refuses its table (FABRIC_NODE_FIXED), joins only what its row joins;
+ * what it lacks is cut off, not a fault. Its row may be NULL.
  *
  * With `also` the union of two sets of tables over the same LIDs is proved free of credit loops:
  * any mixture of old and new entries, switch by switch, that packets can meet while tables change.

@@ -31,10 +31,10 @@ memo_free(struct plan_memo *m)
 }
 
 static bool
-any_silent(const struct fabric *f)
+any_flagged(const struct fabric *f)
 {
 	for (uint32_t sw = 0; sw < f->nswitches; sw++)
-		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_SILENT)
+		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_FIXED)
 			return true;
 	return false;
 }
@@ -45,7 +45,7 @@ any_fixed(const struct engine_input *in)
 	for (uint32_t sw = 0; in->fixed && sw < in->fabric->nswitches; sw++)
 		if (in->fixed[sw])
 			return true;
-	return any_silent(in->fabric);
+	return any_flagged(in->fabric);
 }
 
 struct plan_memo *

@@ -74,7 +74,7 @@ fixed_rows(const struct plan *plan, const struct plan *shadow)
 	struct plan_row **fixed = mem_array(f->nswitches + 1, sizeof(*fixed));
 
 	for (uint32_t sw = 0; shadow && sw < f->nswitches; sw++)
-		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_SILENT)
+		if (fabric_switch_node(f, sw)->flags & FABRIC_NODE_FIXED)
 			fixed[sw] = shadow->rows[sw];
 	return fixed;
 }

@@ -135,6 +135,8 @@ rows_next(struct subnet *s, struct device *d, struct transact_request *r)
 		return true;
 	if (d->switch_info_sent)
 		return false;
+	if (push_table_trial_next(d, r))
+		return true;
 	return d->ar && d->ar->leave ? push_adaptive_leave_next(d, r) : push_table_next(s, d, r);
 }
 

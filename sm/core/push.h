@@ -141,6 +141,9 @@ void
 push_doubt_tables(struct subnet *s);
 void
 push_start_reading(struct subnet *s);
+/* Nothing could be proved with the tables of those that refuse others: they are tried again. */
+void
+push_tables_forgive(struct subnet *s);
 /* push_lanes.c: a sweep is to try a map that the switch refused; its Set, and its answer. */
 bool
 push_lanes_due(const struct subnet *s, const struct device *d);

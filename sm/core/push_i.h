@@ -20,6 +20,9 @@ void
 push_table_start(struct subnet *s, struct device *d);
 bool
 push_table_next(struct subnet *s, struct device *d, struct transact_request *r);
+/* Whether it still refuses its table, if that is to be asked. */
+bool
+push_table_trial_next(struct device *d, struct transact_request *r);
 /* An answer to a block, read or set. */
 void
 push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res);

@@ -37,6 +37,7 @@ start_config(struct subnet *s, struct device *d)
 	if (is_switch)
 		push_adaptive_doubt(s, d);
 	push_table_start(s, d);
+	d->lft_trial = d->lft_refuses;
 	d->push_switch_info = is_switch;
 	for (unsigned n = is_switch ? 0 : 1; n <= d->info.num_ports; n++) {
 		struct live_port *p = &d->ports[n];

@@ -7,7 +7,15 @@
  * present step writes and sends those that differ; when all are answered, and the answers show what
  * was set, the row is what the switch holds. After a refused, lost or kept block, or when the
  * device stops answering in the middle, it is not trusted: it is read again before the next
- * routing. At the end of a push every switch is held against the plan, so that none is forgotten.
+ * routing.
+ *
+ * One that has refused a block, and is read to hold another table than it was to get, keeps that as
+ * far as routing is concerned: others are routed around what it does (FABRIC_NODE_REFUSES_TABLE),
+ * and its table is left alone. Each push asks it again, by the entry of LID 0, which no packet has,
+ * set to another value; when it takes that it is read and routed as all others are. So it is where
+ * nothing can be proved with what it does.
+ *
+ * At the end of a push every switch is held against the plan, so that none is forgotten.
  */
 #include "sm/core/adaptive.h"
 #include "sm/core/push_adaptive.h"
@@ -15,6 +23,8 @@
 
 #include <string.h>
 
+#define TRIAL 1		/* cookie of a Set that asks whether a table is still refused */
+#define UNANSWERED 3	/* pushes in a row that a switch does not answer, after which it refuses */
 #define LOSSES 3	/* pushes in a row that wait for a switch whose table is not known */
 
 /* The row that this step writes to a switch; NULL: none. */
@@ -117,7 +127,8 @@ push_table_settled(struct subnet *s, struct device *d)
 		push_adaptive_row_held(s, d);
 	plan_row_unref(d->lft);
 	d->lft = plan_row_ref(goal);
-	d->lft_losses = 0;
+	d->lft_losses = d->lft_unanswered = 0;
+	d->lft_refused = d->lft_refuses = false;
 	trust(d);
 }
 
@@ -128,6 +139,20 @@ push_table_abandon(struct device *d)
 	if (d->lft_pending)
 		topo_doubt_table(d);
 	d->lft_pending = false;
+}
+
+void
+push_tables_forgive(struct subnet *s)
+{
+	list_each(it, &s->topo.devices) {
+		struct device *d = list_entry(it, struct device, all);
+
+		if (!d->lft_refuses)
+			continue;
+		d->lft_refuses = false;
+		subnet_want_device(s, d->guid);
+		s->want_route = true;
+	}
 }
 
 static bool
@@ -148,6 +173,7 @@ push_verify_tables(struct subnet *s)
 		if (d->info.node_type != NODE_SWITCH || d->silent || d->fabric_node == FABRIC_NONE)
 			continue;
 		sw = plan->fabric->nodes[d->fabric_node].sw;
+		s->push.failed_tables += d->lft_refuses;
 		if (plan->fixed[sw] || !plan->rows[sw] || holds(d, plan->rows[sw]))
 			continue;
 		topo_doubt_table(d);
@@ -186,6 +212,8 @@ push_read_settled(struct device *d)
 		plan_row_unref(d->lft);
 		d->lft = d->lft_read;
 		trust(d);
+		d->lft_refuses = d->lft_refused && !adaptive_is_on(d);
+		d->lft_refused = false;
 	} else {
 		plan_row_unref(d->lft_read);
 	}
@@ -203,10 +231,57 @@ table_kept(const struct subnet *s, const struct device *d, const struct transact
 	return goal && memcmp(plan_row_block(goal, res->attr_mod), res->data, len);
 }
 
+bool
+push_table_trial_next(struct device *d, struct transact_request *r)
+{
+	if (!d->lft_trial)
+		return false;
+	d->lft_trial = false;
+	r->method = MAD_SET;
+	r->attr_id = ATTR_LINEAR_FDB;
+	memcpy(r->data, plan_row_block(d->lft, 0), LFT_BLOCK_LEN);
+	r->data[0] = r->data[0] ? 0 : LFT_NO_PORT;
+	r->cookie = TRIAL;
+	d->lft_inflight++;
+	return true;
+}
+
+static void
+table_refused(struct subnet *s, struct device *d)
+{
+	d->lft_refused = true;
+	remarks_add(&s->topo, d);
+}
+
+/* It is asked whether it still refuses; a refusal is told as all others are. */
+static void
+trial_answered(struct subnet *s, struct device *d, const struct transact_result *res)
+{
+	if (res->error || res->mad_status)
+		return;
+	if (memcmp(res->data, res->sent, LFT_BLOCK_LEN)) {
+		push_failure(s, d, "keeps another LinearForwardingTable than was set (block 0)");
+		return;
+	}
+	topo_doubt_table(d);
+	s->want_route = true;
+	push_look_again(s, d);
+}
+
 void
 push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res)
 {
 	d->lft_inflight--;
+	if (res->method == MAD_SET && res->cookie == TRIAL) {
+		trial_answered(s, d, res);
+		return;
+	}
+	if (res->method == MAD_SET && res->mad_status)
+		table_refused(s, d);
+	/* Once in each push: perhaps the way to it was lost. */
+	if (res->method == MAD_SET && res->error == ERR_TIMEOUT && !d->push_failed &&
+	    ++d->lft_unanswered >= UNANSWERED)
+		table_refused(s, d);
 	if (res->error || res->mad_status) {
 		d->lft_failed = true;
 	} else if (res->method == MAD_GET) {
@@ -215,6 +290,7 @@ push_table_answer(struct subnet *s, struct device *d, const struct transact_resu
 			       res->data, LFT_BLOCK_LEN);
 	} else if (table_kept(s, d, res)) {
 		d->lft_failed = true;
+		table_refused(s, d);
 		s->push.failed_tables++;
 		push_failure(s, d, "keeps another LinearForwardingTable than was set (block %u)",
 			res->attr_mod);
@@ -315,7 +391,7 @@ push_shadow_plan(struct subnet *s, const struct fabric *f)
 		if (!d || !d->lft || !(d->lft_trusted || d->silent))
 			continue;
 		p->rows[sw] = plan_row_ref(d->lft);
-		p->fixed[sw] = d->silent;
+		p->fixed[sw] = d->silent || d->lft_refuses;
 		any = true;
 	}
 	if (any)

@@ -22,7 +22,7 @@ remarks_add(struct topo *t, struct device *d)
 static bool
 is_remarkable(const struct device *d)
 {
-	bool is = d->silent || d->mft.failures;
+	bool is = d->silent || d->mft.failures || d->lft_refused || d->lft_refuses;
 
 	for (unsigned n = 1; n <= d->info.num_ports && !is; n++)
 		is = (d->ports[n].flags & PORT_FLAGS) != 0;

@@ -108,6 +108,7 @@ add_node(struct snapshot *sn, const struct device *d, const struct name_map *nam
 		.nports = d->info.num_ports,
 		.hops = d->hops,
 		.flags = (uint8_t)((d->silent ? FABRIC_NODE_SILENT : 0) |
+			 (d->lft_refuses && d->lft_trusted ? FABRIC_NODE_REFUSES_TABLE : 0) |
 			 (d->sw.enhanced_port0 ? FABRIC_NODE_ENHANCED_PORT0 : 0) |
 			 (d->extended ? FABRIC_NODE_EXTENDED_SPEEDS : 0)),
 	};

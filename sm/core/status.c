@@ -188,18 +188,23 @@ warn_mlids(const struct subnet *s, struct subnet_status *st)
 
 /* Switches that hold something else than they should. */
 static void
-warn_mfts(const struct subnet *s, struct subnet_status *st)
+warn_tables(const struct subnet *s, struct subnet_status *st)
 {
 	char text[DEVICE_TEXT_SIZE];
-	uint32_t n = 0;
+	uint32_t refuse = 0, n = 0;
 
 	list_each(it, &s->topo.remarked) {
 		const struct device *d = list_entry(it, struct device, remarked);
 
+		device_text(text, d, s->env.names);
+		if (d->lft_refuses && !d->silent && ++refuse <= LISTED_DEVICES)
+			warn(st, "%s refuses its forwarding table and forwards as it did: others "
+			     "are routed around that; it is tried again", text);
 		if (d->mft.failures && !d->silent && ++n <= LISTED_DEVICES)
-			warn(st, "%s does not take its multicast table; it is tried again",
-			     device_text(text, d, s->env.names));
+			warn(st, "%s does not take its multicast table; it is tried again", text);
 	}
+	if (refuse > LISTED_DEVICES)
+		warn(st, "%u switches in all refuse their forwarding tables", refuse);
 	if (n > LISTED_DEVICES)
 		warn(st, "%u switches in all do not take their multicast tables", n);
 }
@@ -248,7 +253,7 @@ warn_multicast(const struct subnet *s, struct subnet_status *st)
 	if (s->role == ROLE_MASTER && s->plan)
 		warn_mlids(s, st);
 	if (s->role == ROLE_MASTER)
-		warn_mfts(s, st);
+		warn_tables(s, st);
 	if (s->role == ROLE_MASTER && s->parts.astray)
 		warn(st, "packets of %u multicast group%s are dropped, as are those of %s, which "
 		     "no level of service has: have the group%s made anew", s->parts.astray,

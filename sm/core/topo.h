@@ -202,7 +202,11 @@ struct device {
 	bool push_failed;		/* timed out in this push */
 	bool lft_trusted;		/* lft is certain: read or acknowledged since it came up */
 	bool lft_failed;		/* a block of this push was refused or lost */
+	bool lft_refused;		/* a block was refused since its table was read last */
+	bool lft_refuses;		/* the table that was read then stays; see push_table.c */
+	bool lft_trial;			/* it is to be asked whether it still does */
 	bool lft_pending;		/* the row of this push is not yet acknowledged whole */
+	uint8_t lft_unanswered;		/* pushes in a row in which it did not answer a block */
 	uint8_t lft_losses;		/* pushes in a row that were cut for its table */
 	uint32_t lft_next;		/* next block to compare, or to read */
 	uint32_t lft_inflight;		/* blocks under way */
@@ -307,7 +311,7 @@ adaptive_forget(struct device *d);
 static inline void
 topo_doubt_table(struct device *d)
 {
-	d->lft_trusted = false;
+	d->lft_trusted = d->lft_refuses = false;
 	adaptive_forget(d);
 }
 

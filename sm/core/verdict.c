@@ -72,6 +72,7 @@ route_refused(struct subnet *s, struct plan_job *job)
 	s->unrouted = true;
 	s->outdated = false;		/* there is nothing newer to wait for */
 	s->lanes_looked = false;
+	push_tables_forgive(s);
 	if (s->push_incomplete) {
 		/* What an earlier push left open waits on, longer each time. */
 		s->failures++;

@@ -24,7 +24,10 @@ enum fabric_node_flags {
 	FABRIC_NODE_SILENT = 1,		/* does not answer; its last known tables still forward */
 	FABRIC_NODE_ENHANCED_PORT0 = 2,
 	FABRIC_NODE_EXTENDED_SPEEDS = 4,	/* offers CAP_EXTENDED_SPEEDS */
+	FABRIC_NODE_REFUSES_TABLE = 8,	/* answers, and takes no other forwarding table */
 };
+/* Its forwarding table stays as it is, whatever is planned. */
+#define FABRIC_NODE_FIXED (FABRIC_NODE_SILENT | FABRIC_NODE_REFUSES_TABLE)
 
 enum fabric_port_flags {
 	FABRIC_PORT_REFUSED = 1,	/* refuses what the subnet manager sets */

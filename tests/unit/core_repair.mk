@@ -25,3 +25,6 @@ test_core_union_extra := -lcmocka
 unit_tests += test_core_sequences
 test_core_sequences_libs := core sa plugins qos partitions routing port fabric store conf sim text wire base
 test_core_sequences_extra := -lcmocka
+unit_tests += test_core_refusing
+test_core_refusing_libs := $(core_bed_libs)
+test_core_refusing_extra := -lcmocka
