@@ -15,9 +15,11 @@
  * them told by attribute.
  */
 #define BOUND SEC(20)
-#define FEW 200u		/* beside blocks, of a cable or a host */
-#define SWITCH 48u	/* to read a switch of 16 ports, ask who is behind them, and set them */
-#define DEVICE 10u	/* to find a device and its two cable ends, and bring these up */
+#define SWITCH 20u	/* SwitchInfo and its clear, the description, PortInfo of ports 0 to 16 */
+#define CABLE 11u	/* NodeInfo from both ends, and before it carries traffic; two Sets an end;
+			 * of a host PortInfo, the description, and P_Keys twice */
+#define SPARE 5u	/* ports on the way there that traps have looked at */
+#define FEW (2 * SWITCH + CABLE + SPARE)	/* a cable, with the switches at its ends */
 #define ATTRIBUTES 0x40u	/* of SMPs, below this */
 
 static struct bed_sm *sm;
@@ -115,7 +117,7 @@ rebooted(const char *name, unsigned switches, unsigned hosts)
 
 	snprintf(what, sizeof(what), "%s rebooted", name);
 	model_reboot(sm->bed->m, bed_node(sm->bed, name));
-	count(what, 2 * (1 + switches) * SWITCH + (switches + hosts) * DEVICE);
+	count(what, (1 + 2 * switches) * SWITCH + (switches + hosts) * CABLE + SPARE);
 }
 
 static void
@@ -139,7 +141,7 @@ new_leaf(void **state)
 	rest();
 	tap_clear(tap);
 	model_power(b->m, leaf, true);
-	count("a new leaf", (1 + 8) * SWITCH + (8 + 8) * DEVICE);
+	count("a new leaf", (1 + 8) * SWITCH + (8 + 8) * CABLE + SPARE);
 }
 
 static int
