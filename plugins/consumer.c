@@ -31,6 +31,7 @@
 #define LISTEN_AGAIN MSEC(20)		/* one that says much is not listened to all the time */
 #define BACK_OFF SEC(1)			/* after the first failure */
 #define BACK_OFF_MAX SEC(300)
+#define OPEN_LEAST SEC(5)		/* for a process to load and open, whatever `time` is */
 #define CLOSE_PATIENCE SEC(1)
 #define SOUND_AFTER SEC(300)		/* without a failure: the next one is the first */
 
@@ -236,13 +237,22 @@ handled(const struct consumer *c)
 	return __atomic_load_n(&c->made->handled, __ATOMIC_ACQUIRE);
 }
 
+/* To open takes what loading does. */
+static monotime
+limit_of(const struct consumer *c)
+{
+	const monotime time = c->x->conf->time;
+
+	return c->state == CONSUMER_OPENING && time < OPEN_LEAST ? OPEN_LEAST : time;
+}
+
 /* From now on it has that long, if there is something that it is at. */
 static void
 watch(struct consumer *c)
 {
 	c->seen = handled(c);
 	if (c->state == CONSUMER_OPENING || c->len)
-		loop_timer_set(c->timer, c->x->conf->time);
+		loop_timer_set(c->timer, limit_of(c));
 	else
 		loop_timer_cancel(c->timer);
 }
@@ -443,7 +453,7 @@ failed(struct consumer *c)
 		  sizeof(c->made->head.why));
 	if (c->late)
 		error_set(&e, ERR_TIMEOUT, "took longer than %s while it %s",
-			  duration_text(time, c->x->conf->time), doing);
+			  duration_text(time, limit_of(c)), doing);
 	else if (!child_verdict(c->child, doing, &e) && c->made->head.refused)
 		error_set(&e, ERR_REFUSED, "%s%s", said[0] ? "refused to open: " :
 			  "refused to open and did not say why", said);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <dirent.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -307,17 +308,21 @@ test_storm(void **state)
 	unsigned long long number, told = 0, handled = 0;
 	const struct loop_turns *turns = loop_turns(rig.loop);
 	char line[1024];
+	clock_t begin;
 	FILE *f;
 
 	(void)state;
 	take(", slow_us: 200", "");
 	wait_until(in_state, "running");
+	begin = clock();
 	for (unsigned i = 0; i < 10000; i++) {
 		happens(EVENT_TRAP, LOG_L_DEBUG, "storm");
 		if (i % 100 == 0)
 			loop_run_until(rig.loop, loop_now(rig.loop) + MSEC(1), NULL);
 	}
 	wait_done(10000);
+	print_message("processor time of a storm: %.1f ms\n",
+		      (double)(clock() - begin) * 1e3 / CLOCKS_PER_SEC);
 	happens(EVENT_TRAP, LOG_L_DEBUG, "the last");
 	wait_done(10001);
 	assert_int_equal(look().sent + look().lost, 10001);
