@@ -203,7 +203,9 @@ put_part(uint8_t part, unsigned shift)
 static uint8_t
 get_part(uint32_t mod, unsigned shift)
 {
-	return shift == AR_UNKNOWN ? 0 : (uint8_t)(mod >> shift);
+	if (shift == AR_UNKNOWN)
+		return 0;
+	return (uint8_t)(mod >> shift);
 }
 
 uint32_t
