@@ -772,8 +772,7 @@ subnet_free(struct subnet *s)
 	reader_free(s);
 	refresh_free(s);
 	topo_free(&s->topo);
-	plan_unref(s->push.plan);
-	push_few_free(s->push.few);
+	push_forget(s);
 	plan_unref(s->plan);
 	multicast_free(s);
 	guids_free(s);
