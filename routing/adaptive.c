@@ -429,6 +429,7 @@ give_up_silent(const struct adaptive_input *in, struct plan_adaptive *a)
 	for (uint32_t sw = 0; sw < a->nswitches; sw++) {
 		if (!a->sw[sw] || !in->plan->fixed[sw])
 			continue;
+		a->doubtful |= a->sw[sw]->used != 0;
 		a->cut += a->sw[sw]->used;
 		plan_ar_switch_unref(a->sw[sw]);
 		a->sw[sw] = NULL;

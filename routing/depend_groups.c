@@ -4,7 +4,6 @@
 #include <string.h>
 #include "routing/depend_impl.h"
 #include "sm/base/mem.h"
-#include "sm/base/parallel.h"
 
 /*
  * To one LID packets go from each link that they come by to the port of the row, or to any port of
@@ -409,34 +408,16 @@ follow(const struct checker *c, struct depend_work *work, struct depend_faults *
 }
 
 static void
-follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
+follow_lid(const struct checker *c, unsigned thread, uint32_t i)
 {
-	const struct checker *c = arg;
 	const struct depend_groups *g = c->lanes->groups;
-	const struct plan_dest *dest = c->in->lids->dest;
 	struct depend_work *w = &c->lanes->work[thread];
-	bool by_home = depend_by_home(c);
+	uint32_t lid = w->columns.lid[i];
 
-	for (size_t k = first; k < end; k++) {
-		uint32_t home = FABRIC_NONE;
-
-		columns_read(&w->columns, &c->lanes->order, (uint32_t)k, c->in->lids,
-			     c->f->nswitches, c->in->rows, c->in->also);
-		for (uint32_t i = 0; i < w->columns.len; i++) {
-			uint32_t lid = w->columns.lid[i];
-
-			if ((by_home && w->columns.like[i] != i) ||
-			    (g->nwaits && !g->home[dest[lid].sw]))
-				continue;
-			if (!by_home || dest[lid].sw != home)
-				depend_classes(c, w, lid);
-			home = dest[lid].sw;
-			if (g->home[home])
-				follow(c, w, &g->found[thread], lid);
-			else
-				depend_follow(c, w, i);
-		}
-	}
+	if (g->home[c->in->lids->dest[lid].sw])
+		follow(c, w, &g->found[thread], lid);
+	else if (!g->nwaits)
+		depend_follow(c, w, i);
 }
 
 /* ---- All of it ---- */
@@ -557,7 +538,7 @@ depend_with_groups(struct checker *c, struct depend_faults *faults)
 {
 	groups_open(c);
 	c->lanes->groups->look = faults != NULL;
-	parallel_run(c->threads, c->lanes->order.nblocks, 1, follow_blocks, c);
+	depend_each(c, follow_lid);
 	if (faults)
 		gather_faults(c, faults);
 	depend_enter(c);
@@ -571,7 +552,7 @@ depend_blame(struct checker *c, const struct depend_wait *waits, size_t len,
 	groups_open(c);
 	c->lanes->groups->waits = waits;
 	c->lanes->groups->nwaits = len;
-	parallel_run(c->threads, c->lanes->order.nblocks, 1, follow_blocks, c);
+	depend_each(c, follow_lid);
 	gather_faults(c, faults);
 	groups_close(c);
 }

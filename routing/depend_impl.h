@@ -103,6 +103,12 @@ depend_classes(const struct checker *c, struct depend_work *w, uint32_t lid);
 /* Are they the same for all LIDs of a home? */
 bool
 depend_by_home(const struct checker *c);
+/* LID `i` of the block that a thread is at; the classes of its packets are known. */
+typedef void (*depend_fn)(const struct checker *c, unsigned thread, uint32_t i);
+
+/* All LIDs, each once if those of a home are alike. */
+void
+depend_each(const struct checker *c, depend_fn fn);
 /* Follow LID `i` of the block, by rows alone. */
 void
 depend_follow(const struct checker *c, struct depend_work *w, uint32_t i);

@@ -341,10 +341,17 @@ depend_follow(const struct checker *c, struct depend_work *w, uint32_t i)
 		follow_any(c, w, 1);
 }
 
+/* Who follows each LID. */
+struct walk {
+	const struct checker *c;
+	depend_fn fn;
+};
+
 static void
 follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
 {
-	const struct checker *c = arg;
+	const struct walk *walk = arg;
+	const struct checker *c = walk->c;
 	const struct plan_dest *dest = c->in->lids->dest;
 	struct depend_work *w = &c->lanes->work[thread];
 	bool by_home = depend_by_home(c);
@@ -362,9 +369,23 @@ follow_blocks(void *arg, unsigned thread, size_t first, size_t end)
 			if (!by_home || dest[lid].sw != home)
 				depend_classes(c, w, lid);
 			home = dest[lid].sw;
-			depend_follow(c, w, i);
+			walk->fn(c, thread, i);
 		}
 	}
+}
+
+void
+depend_each(const struct checker *c, depend_fn fn)
+{
+	struct walk walk = { c, fn };
+
+	parallel_run(c->threads, c->lanes->order.nblocks, 1, follow_blocks, &walk);
+}
+
+static void
+follow_lid(const struct checker *c, unsigned thread, uint32_t i)
+{
+	depend_follow(c, &c->lanes->work[thread], i);
 }
 
 /* ---- The graph ---- */
@@ -402,7 +423,7 @@ void
 depend_with_lanes(struct checker *c)
 {
 	depend_lanes_open(c);
-	parallel_run(c->threads, c->lanes->order.nblocks, 1, follow_blocks, c);
+	depend_each(c, follow_lid);
 	depend_enter(c);
 	depend_lanes_close(c);
 }

@@ -480,7 +480,8 @@ const struct option schema_subnet[] = {
 			"qos.levels[].adaptive is yes, and what hosts say that they take in any "
 			"order (routing.adaptive_hosts); else groups do no more than replace ports "
 			"that are dead. off: switches forward by their tables alone, and none is "
-			"asked what it can. That is the initial value because neither what hosts "
+			"asked what it can; one that was on forwards nothing until its table is "
+			"written. That is the initial value because neither what hosts "
 			"put up with nor all of the attributes of switches are published.",
 	}, {
 		.name = "routing.adaptive_switches", .type = OPTION_SELECTIONS, .initial = "[]",

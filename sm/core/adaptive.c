@@ -72,6 +72,7 @@ drop_held(struct live_adaptive *ar)
 	fabric_unref(ar->of);
 	plan_row_unref(ar->row);
 	mem_free(ar->ports);
+	mem_free(ar->known);
 	adaptive_read_unref(ar->read);
 	ar->read = NULL;
 	ar->held = ar->goal = NULL;
@@ -79,6 +80,7 @@ drop_held(struct live_adaptive *ar)
 	ar->of = NULL;
 	ar->row = NULL;
 	ar->ports = NULL;
+	ar->known = NULL;
 	ar->top = 0;
 	ar->hash_set = false;
 	ar->step = ADAPTIVE_NOTHING;
@@ -291,14 +293,15 @@ next_step(const struct subnet *s, struct device *d)
 	case ADAPTIVE_UNASKED:
 		return ar->leave ? ADAPTIVE_NOTHING : ADAPTIVE_ASK;
 	case ADAPTIVE_STATIC:
-		if (!goal || is_idle(goal) || !d->lft_trusted || !d->lft ||
+		/* Groups are proved with rows that all hold. */
+		if (!s->up || !goal || is_idle(goal) || !d->lft_trusted || !d->lft ||
 		    d->lft != s->plan->rows[s->plan->fabric->nodes[d->fabric_node].sw])
 			break;
 		return ADAPTIVE_SET_UP;
 	case ADAPTIVE_ON:
 		if (ar->look)
 			return ADAPTIVE_READ;
-		if (!goal || goal != ar->held || ar->read)
+		if (!s->up || !goal || goal != ar->held || ar->read)
 			break;
 		wanted_info(ar, goal, true, &w);
 		w.group_top = ar->info.group_top;	/* not all keep it */
@@ -488,6 +491,8 @@ step_next(struct subnet *s, struct device *d, struct transact_request *r)
 	case ADAPTIVE_ENABLE:
 		set_info(ar, true, r);
 		return true;
+	case ADAPTIVE_LOOK:
+		break;
 	}
 	return false;
 }
@@ -560,14 +565,18 @@ turned_on(struct subnet *s, struct device *d)
 	}
 	ar->state = ADAPTIVE_ON;
 	ar->failures = 0;
+	ar->refusals = 0;
 	ar->told = false;
 	ar->why[0] = '\0';
 	plan_ar_switch_unref(ar->held);
 	ar->held = ar->goal;
 	ar->goal = NULL;
 	mem_free(ar->ports);
+	mem_free(ar->known);
 	ar->ports = mem_array(len, sizeof(*ar->ports));
+	ar->known = mem_array(len, sizeof(*ar->known));
 	memcpy(ar->ports, ar->held->ports, len * sizeof(*ar->ports));
+	memset(ar->known, true, len * sizeof(*ar->known));
 	ar->top = ar->held->top;
 	ar->subs = ar->held->subs;
 }
@@ -653,6 +662,7 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 		return;
 	case ADAPTIVE_READ:
 		was = ar->info;
+		ar->able = true;
 		ar_info_decode(&ar->info, res->data);
 		info_read(s, d, &was);
 		return;
@@ -684,6 +694,7 @@ answered(struct subnet *s, struct device *d, const struct transact_result *res)
 					"keeps another adaptive LFT than was set");
 		return;
 	case ADAPTIVE_NOTHING:
+	case ADAPTIVE_LOOK:
 		return;
 	}
 }

@@ -44,6 +44,18 @@ enum adaptive_step {
 	ADAPTIVE_GROUPS,	/* AdaptiveRoutingGroupTable, */
 	ADAPTIVE_TABLE,		/* AdaptiveRoutingLFT, block by block */
 	ADAPTIVE_ENABLE,	/* AdaptiveRoutingInfo, E */
+	ADAPTIVE_LOOK,		/* in a push: the first block of AdaptiveRoutingLFT, which tells
+				 * whether it is one that could */
+};
+
+/* How a push turns a switch off: push_leave.c. */
+enum leave_step {
+	LEAVE_NOT,
+	LEAVE_ASK,		/* whether it is on */
+	LEAVE_SHUT,		/* LinearFDBTop is to be 0, */
+	LEAVE_CLEAR,		/* E cleared, */
+	LEAVE_WRITE,		/* and the plain table written */
+	LEAVE_STUCK,		/* it did not take it, in this push */
 };
 
 /* What the entries of an adaptive LFT were read to say besides their static ports. */
@@ -68,6 +80,11 @@ struct live_adaptive {
 	struct adaptive_read *read;	/* on: what its entries were read to be, instead of `held`;
 					 * reference, NULL */
 	bool hash_set;			/* its HBFConfig is what it should be */
+	enum leave_step leaving;	/* in a push */
+	bool waits;			/* likewise: for an answer, */
+	bool tried;			/* it was to be shut */
+	uint8_t refusals;		/* pushes in a row that were cut, for it is stuck */
+	bool able;			/* it has answered to one of the attributes */
 	bool look;			/* whether E is still there is to be asked */
 	bool told;			/* that it does not do what it should */
 	bool failed;			/* in this round */
@@ -79,7 +96,8 @@ struct live_adaptive {
 	struct plan_ar_switch *held;	/* on: numbers that its entries have; NULL */
 	const struct fabric *of;	/* by whose switches held->group[] is; reference */
 	struct plan_lids *lids;		/* and by whose LIDs; reference */
-	struct ar_ports *ports;		/* what its groups hold, [group * subs + sub]; */
+	struct ar_ports *ports;		/* what its groups hold, [group * subs + sub], */
+	bool *known;			/* where this is so; of others nobody knows */
 	uint16_t top;			/* highest group in there */
 	uint8_t subs;			/* sub-groups of a group */
 	/* While it is set up, or pushed to. */

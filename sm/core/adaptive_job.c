@@ -15,6 +15,8 @@
 #include "sm/core/planner.h"
 #include "sm/core/push_adaptive.h"
 
+#define PATIENCE 2u	/* times that a switch may fail in a row, and is read and written again */
+
 /* ---- On the loop ---- */
 
 /* A push that broke off leaves groups with less than their numbers stand for. */
@@ -74,6 +76,7 @@ note_switch(struct subnet *s, struct plan_job *j, uint32_t sw, const struct devi
 	} else if (ar->held) {
 		j->spread[sw] = as_it_is(ar);
 		j->spread_of[sw] = fabric_ref(ar->of);
+		j->spread_lids[sw] = plan_lids_ref(ar->lids);
 	}
 }
 
@@ -92,12 +95,14 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 			continue;
 		d->ar->excepted = !adaptive_may_be(s, d) ||
 			!adaptive_chosen(chosen, fabric_switch_node(f, sw));
-		/* It is no longer wanted: the push that follows turns it off. */
-		if ((off || d->ar->excepted || d->ar->useless) && adaptive_is_on(d) &&
+		/* It is no longer wanted, or does not take what it is given: the push that follows
+		 * turns it off. */
+		if ((off || d->ar->excepted || d->ar->useless || d->ar->failures >= PATIENCE) &&
+		    adaptive_is_on(d) &&
 		    !d->silent && !j->dry_run) {
 			topo_doubt_table(d);
 			d->ar->useless = false;
-			s->adaptive.went_off++;
+			s->adaptive.went_off += d->ar->failures < PATIENCE;
 			s->adaptive.one_off = d->guid;
 		}
 		if (!j->ability) {
@@ -105,6 +110,7 @@ adaptive_begin(struct subnet *s, struct plan_job *j)
 			j->spread = mem_array(f->nswitches, sizeof(struct plan_ar_switch *));
 			j->spread_read = mem_array(f->nswitches, sizeof(struct adaptive_read *));
 			j->spread_of = mem_array(f->nswitches, sizeof(struct fabric *));
+			j->spread_lids = mem_array(f->nswitches, sizeof(struct plan_lids *));
 		}
 		note_switch(s, j, sw, d);
 	}
@@ -120,12 +126,14 @@ adaptive_end(struct plan_job *j)
 		plan_ar_switch_unref(j->spread[sw]);
 		adaptive_read_unref(j->spread_read[sw]);
 		fabric_unref(j->spread_of[sw]);
+		plan_lids_unref(j->spread_lids[sw]);
 	}
 	plan_adaptive_unref(j->spread_before);
 	mem_free(j->ability);
 	mem_free(j->spread);
 	mem_free(j->spread_read);
 	mem_free(j->spread_of);
+	mem_free(j->spread_lids);
 }
 
 /* ---- On the worker ---- */
@@ -168,10 +176,22 @@ renumbered(const struct plan_ar_switch *old, const uint32_t *at, uint32_t n)
 	return s;
 }
 
+/* An entry was read to go by a group. The port of its row may be another than the group has. */
+static bool
+take_number(struct plan_ar_switch *s, uint16_t *number, uint16_t group, uint8_t port)
+{
+	if (group > s->top || (*number && *number != group) || !port || port == LFT_NO_PORT)
+		return false;
+	*number = group;
+	ar_ports_add(&s->told[group * s->subs], port);
+	return true;
+}
+
 /* Numbers as entries were read to have them: by home, if they are told by that. */
 static bool
 numbers_by_home(const struct plan_job *j, uint32_t sw)
 {
+	const struct plan_row *row = j->shadow ? j->shadow->rows[sw] : NULL;
 	const struct adaptive_read *read = j->spread_read[sw];
 	const struct plan_lids *l = j->plan->lids;
 	struct plan_ar_switch *s = j->spread[sw];
@@ -181,10 +201,9 @@ numbers_by_home(const struct plan_job *j, uint32_t sw)
 
 		if (home == FABRIC_NONE || !read->lid[lid].group)
 			continue;
-		if (read->lid[lid].group > s->top || (s->table[0].group[home] &&
-		    s->table[0].group[home] != read->lid[lid].group))
+		if (!take_number(s, &s->table[0].group[home], read->lid[lid].group,
+				 plan_row_port(row, lid)))
 			return false;
-		s->table[0].group[home] = read->lid[lid].group;
 		if (read->lid[lid].state != AR_STATIC)
 			s->mode = read->lid[lid].state;
 	}
@@ -206,10 +225,8 @@ numbers_by_port(const struct plan_job *j, uint32_t sw)
 
 		if (!read->lid[lid].group)
 			continue;
-		if (read->lid[lid].group > s->top || (s->table[0].group[port] &&
-		    s->table[0].group[port] != read->lid[lid].group))
+		if (!take_number(s, &s->table[0].group[port], read->lid[lid].group, port))
 			return false;
-		s->table[0].group[port] = read->lid[lid].group;
 	}
 	return true;
 }
@@ -225,6 +242,7 @@ take_read(struct plan_job *j)
 
 		if (!j->spread_read[sw])
 			continue;
+		s->told = mem_array((s->top + 1u) * s->subs, sizeof(*s->told));
 		for (unsigned g = 1; g <= s->top; g++)
 			if (ar_ports_count(plan_ar_ports(s, g, 0)))
 				s->used++;
@@ -260,12 +278,55 @@ held(const struct plan_job *j)
 	return a;
 }
 
+/* Some LID is at home elsewhere than when entries got their numbers. */
+static bool
+has_moved(const struct plan_job *j, const struct plan_lids *was, const struct fabric *of)
+{
+	const struct plan_lids *is = j->plan->lids;
+	uint32_t *at = older_switches(j->plan->fabric, of);
+	bool moved = false;
+
+	for (uint32_t lid = 1; lid <= is->top && lid <= was->top && !moved; lid++) {
+		uint32_t home = is->dest[lid].sw, then = was->dest[lid].sw;
+
+		moved = home != FABRIC_NONE && then != FABRIC_NONE &&
+			(at ? at[home] : home) != then;
+	}
+	mem_free(at);
+	return moved;
+}
+
+/* The same of all switches. */
+static bool
+homes_stay(const struct plan_job *j)
+{
+	const struct plan_lids *last = NULL;
+
+	for (uint32_t sw = 0; sw < j->plan->fabric->nswitches; sw++) {
+		if (!j->spread_lids[sw] || j->spread_lids[sw] == last)
+			continue;
+		last = j->spread_lids[sw];
+		if (has_moved(j, last, j->spread_of[sw]))
+			return false;
+	}
+	return true;
+}
+
 static void
 keep_only(struct ar_ports *ports, const struct plan_ar_switch *old, unsigned at)
 {
 	for (unsigned w = 0; w < 4; w++)
 		ports->word[w] &= old && at < (old->top + 1u) * old->subs ?
 			old->ports[at].word[w] : 0;
+}
+
+/* Some entry may have the number. */
+static bool
+has_entries(const struct plan_ar_switch *s, unsigned group)
+{
+	const struct ar_ports *ports = s->told ? s->told : s->ports;
+
+	return group <= s->top && ar_ports_count(&ports[group * s->subs]);
 }
 
 /* Of a group only what each of its destinations had before by the row that there is, for entries
@@ -291,7 +352,7 @@ keep_old(const struct plan_job *j, uint32_t sw, const struct plan_ar_switch *old
 	}
 	/* And what entries that have the number as yet had by it. */
 	for (unsigned at = b->subs; at < (b->top + 1u) * b->subs; at++)
-		if (same && at < (old->top + 1u) * old->subs && ar_ports_count(&old->ports[at]))
+		if (same && has_entries(old, at / b->subs))
 			keep_only(&b->ports[at], old, at);
 }
 
@@ -419,7 +480,7 @@ adaptive_mix(struct plan_job *j)
 	if (!old || !old->adaptive || !any_changes(j, old))
 		return;
 	make_less(j, old);
-	j->plan->adaptive->apart = !j->spread_known || !go_together(j, old);
+	j->plan->adaptive->apart = !j->spread_known || !homes_stay(j) || !go_together(j, old);
 }
 
 /* ---- What it takes ---- */
@@ -454,7 +515,10 @@ count_groups(const struct plan_adaptive *a, const struct plan_ar_switch *old,
 				at >= (new->top + 1u) * new->subs ? first :
 				group_entry(less ? less : new, at);
 
-			before |= memcmp(first, between, sizeof(*first)) != 0;
+			/* What numbers hold that were not in use is not known. */
+			before |= at >= (old->top + 1u) * old->subs ?
+				at < (new->top + 1u) * new->subs :
+				memcmp(first, between, sizeof(*first)) != 0;
 			after |= memcmp(between, last, sizeof(*last)) != 0;
 		}
 		writes += before + after;

@@ -52,6 +52,7 @@ core_src := \
 	sm/core/push_end.c \
 	sm/core/push_few.c \
 	sm/core/push_lanes.c \
+	sm/core/push_leave.c \
 	sm/core/push_pkeys.c \
 	sm/core/push_vlarb.c \
 	sm/core/push_port.c \

@@ -434,8 +434,9 @@ find_maybe(struct plan_job *j, struct subnet *s, const struct fabric *f)
 	for (uint32_t sw = 0; j->shadow && sw < f->nswitches; sw++) {
 		const struct device *d = topo_find(&s->topo, fabric_switch_node(f, sw)->guid);
 
-		/* Another manager wrote it, and it fell silent before it was read. */
-		j->blind |= d && d->silent && !d->lft;
+		/* Another manager wrote it, and it fell silent before it was read; or it may spread
+		 * packets, over whatever ports. */
+		j->blind |= d && d->silent && (!d->lft || (d->ar && d->ar->leave));
 		if (!d || !d->silent || d->lft_trusted || !d->lft || !d->lft_tried)
 			continue;
 		if (!j->maybe)

@@ -45,7 +45,8 @@ struct plan_job {
 	struct plan_adaptive *spread_before;	/* the same by the plan's snapshot; NULL */
 	struct adaptive_policy spread_policy;	/* which packets may be spread */
 	bool spread_known;		/* all of what is held can be told so */
-	const struct fabric **spread_of;	/* and by whose switches; reference */
+	const struct fabric **spread_of;	/* and by whose switches, */
+	struct plan_lids **spread_lids;	/* and whose LIDs, unless they were read; references */
 	bool *refuses;			/* by switch: it does not take any */
 	struct compose_given given;	/* SLs that hosts have */
 	struct rules_job rules;		/* of quality of service, compiled along */

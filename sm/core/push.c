@@ -126,18 +126,21 @@ switch_info_next(struct subnet *s, struct device *d, struct transact_request *r)
 
 /*
  * Blocks go out when LinearFDBTop is in: a switch that is reset after it took them is known by a
- * top of 0 then, while a top that is written (again) behind them would hide the loss.
+ * top of 0 then, while a top that is written (again) behind them would hide the loss. But see
+ * push_leave.c.
  */
 static bool
 rows_next(struct subnet *s, struct device *d, struct transact_request *r)
 {
+	if (push_leave_next(s, d, r))
+		return true;
+	if (push_leaving(d))
+		return false;
 	if (switch_info_next(s, d, r))
 		return true;
-	if (d->switch_info_sent)
+	if (d->switch_info_sent || push_leave_stuck(d))
 		return false;
-	if (push_table_trial_next(d, r))
-		return true;
-	return d->ar && d->ar->leave ? push_adaptive_leave_next(d, r) : push_table_next(s, d, r);
+	return push_table_trial_next(d, r) || push_table_next(s, d, r);
 }
 
 static void
@@ -449,15 +452,17 @@ void
 push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 {
 	struct device *d = list_entry(a, struct device, agent);
-	bool again = false;
+	bool again = false, may_fail;
 
 	if (a->kind != AGENT_DEVICE)
 		return;
+	may_fail = push_adaptive_may_fail(d, res);
 	d->inflight--;
-	if (res->attr_id == ATTR_SWITCH_INFO) {
+	if (res->attr_id == ATTR_SWITCH_INFO)
 		d->switch_info_sent = false;
+	/* What waited for the answer is next. */
+	if (res->attr_id == ATTR_SWITCH_INFO || push_leaving(d))
 		transact_ready(s->transact, &d->agent.target);
-	}
 	if (push_adaptive_answer(s, d, res))
 		again = true;
 	if (res->attr_id == ATTR_LINEAR_FDB)
@@ -470,8 +475,8 @@ push_done(struct subnet *s, struct agent *a, const struct transact_result *res)
 		again = push_pkeys_activates(s) ? push_pkeys_proved(s, d, res) :
 						  push_pkeys_answer(s, d, res);
 	if (res->attr_id == ATTR_NODE_INFO)
-		again = push_prove_answer(s, d, res);
-	if (res->error && res->attr_id != AR_ATTR_INFO && !again)
+		may_fail = again = push_prove_answer(s, d, res);
+	if (res->error && !may_fail)
 		lost(s, d, res);
 	else if (res->mad_status && !again)
 		refused(s, d, res);

@@ -93,11 +93,18 @@ push_adaptive_set_row(const struct plan_ar_switch *s, const struct plan_row *row
 
 /* ---- Groups ---- */
 
-/* What it is known to hold: nothing, where none of it was ever written or read. */
+/* Is known what it holds? Numbers that no entry has are not read: who led before may have filled
+ * them. */
+static bool
+is_known(const struct live_adaptive *ar, unsigned at)
+{
+	return ar->ports && at < (ar->top + 1u) * ar->subs && ar->known[at];
+}
+
 static struct ar_ports
 known(const struct live_adaptive *ar, unsigned at)
 {
-	return ar->ports && at < (ar->top + 1u) * ar->subs ? ar->ports[at] : none;
+	return is_known(ar, at) ? ar->ports[at] : none;
 }
 
 /* What entry `at` of the group tables is to be in this step. Numbers that the plan does not have
@@ -118,20 +125,26 @@ wanted(const struct plan *plan, const struct device *d, unsigned step, unsigned 
 	return planned(less ? less : new, at);
 }
 
+static bool
+group_differs(const struct plan *plan, const struct device *d, unsigned step, unsigned at)
+{
+	const struct plan_ar_switch *new = adaptive_section(plan, d);
+	struct ar_ports want = wanted(plan, d, step, at), now = known(d->ar, at);
+
+	if (!is_known(d->ar, at))
+		return at >= new->subs && at < (new->top + 1u) * new->subs;
+	return memcmp(&want, &now, sizeof(want)) != 0;
+}
+
 /* The first block, from `block` on, that is to be written; `end`: none. */
 static unsigned
 next_group(const struct plan *plan, const struct device *d, unsigned step, unsigned block,
 	   unsigned end)
 {
 	for (; block < end; block++)
-		for (unsigned i = 0; i < AR_GROUP_BLOCK; i++) {
-			unsigned at = block * AR_GROUP_BLOCK + i;
-			struct ar_ports want = wanted(plan, d, step, at);
-			struct ar_ports now = known(d->ar, at);
-
-			if (memcmp(&want, &now, sizeof(want)))
+		for (unsigned i = 0; i < AR_GROUP_BLOCK; i++)
+			if (group_differs(plan, d, step, block * AR_GROUP_BLOCK + i))
 				return block;
-		}
 	return end;
 }
 
@@ -184,7 +197,9 @@ make_room(struct live_adaptive *ar, unsigned top)
 	if (len <= have)
 		return;
 	ar->ports = mem_realloc(ar->ports, len, sizeof(*ar->ports));
+	ar->known = mem_realloc(ar->known, len, sizeof(*ar->known));
 	memset(ar->ports + have, 0, (len - have) * sizeof(*ar->ports));
+	memset(ar->known + have, 0, (len - have) * sizeof(*ar->known));
 	ar->top = (uint16_t)top;
 }
 
@@ -198,8 +213,10 @@ groups_are(struct device *d, uint32_t block, const uint8_t data[SMP_DATA_SIZE])
 	for (unsigned i = 0; i < AR_GROUP_BLOCK; i++) {
 		unsigned at = block * AR_GROUP_BLOCK + i;
 
-		if (at < (d->ar->top + 1u) * d->ar->subs && d->ar->ports)
-			d->ar->ports[at] = ports[i];
+		if (at >= (d->ar->top + 1u) * d->ar->subs || !d->ar->ports)
+			continue;
+		d->ar->ports[at] = ports[i];
+		d->ar->known[at] = true;
 	}
 }
 
@@ -403,9 +420,10 @@ push_adaptive_read_next(struct device *d, struct transact_request *r)
 
 	switch (ar->step) {
 	case ADAPTIVE_READ:
+	case ADAPTIVE_LOOK:
 		if (ar->next++)
 			return false;
-		get(r, AR_ATTR_INFO, 0);
+		get(r, ar->step == ADAPTIVE_READ ? AR_ATTR_INFO : AR_ATTR_LFT, 0);
 		return true;
 	case ADAPTIVE_TABLE:
 		if (ar->next * AR_LFT_BLOCK < ar->read->len) {
@@ -443,38 +461,71 @@ push_adaptive_read_settled(struct device *d)
 	return true;
 }
 
-/* It is on, or not: then its plain table is read. */
+void
+push_adaptive_read_drop(struct device *d)
+{
+	if (!d->ar)
+		return;
+	d->ar->step = ADAPTIVE_NOTHING;
+	adaptive_read_unref(d->ar->read);
+	d->ar->read = NULL;
+}
+
+/* It is not on: its plain table is read. */
+static void
+is_off(struct device *d)
+{
+	d->ar->leave = false;
+	push_adaptive_read_drop(d);
+}
+
+/* It may be on, and does not say: what it holds is not known. */
+static void
+is_mute(struct device *d)
+{
+	d->ar->able = true;
+	push_adaptive_read_drop(d);
+	d->lft_failed = true;
+	d->lft_next = plan_row_blocks(d->lft_read);
+}
+
 static void
 info_answer(struct device *d, const struct transact_result *res)
 {
 	struct live_adaptive *ar = d->ar;
+	bool answers = !res->error && !res->mad_status;
 
-	ar->step = ADAPTIVE_NOTHING;
-	if (res->error) {
-		adaptive_read_unref(ar->read);
-		ar->read = NULL;
-		/* Many that do not know the attribute are silent: its plain table is read. */
-		if (!ar->info.group_cap) {
-			ar->leave = false;
-			return;
-		}
-		/* One that does is turned off, and its plain table written whole. */
-		d->lft_failed = true;
-		d->lft_next = plan_row_blocks(d->lft_read);
+	ar->next = 0;
+	if (!answers && ar->able) {
+		is_mute(d);
 		return;
 	}
-	if (!res->mad_status)
-		ar_info_decode(&ar->info, res->data);
-	ar->next = 0;
-	if (!res->mad_status && (ar->info.enable || ar->info.fr_en)) {
+	if (!answers) {
+		ar->step = ADAPTIVE_LOOK;
+		ar->state = res->mad_status ? ADAPTIVE_ABSENT : ADAPTIVE_UNASKED;
+		return;
+	}
+	ar->able = true;
+	ar_info_decode(&ar->info, res->data);
+	if (ar->info.enable || ar->info.fr_en) {
 		ar->subs = (uint8_t)ar_sub_groups(&ar->layout, ar->info.sub_grps_active);
 		ar->step = ADAPTIVE_TABLE;
 		return;
 	}
-	ar->leave = false;
-	ar->state = res->mad_status ? ADAPTIVE_ABSENT : ADAPTIVE_UNASKED;
-	adaptive_read_unref(ar->read);
-	ar->read = NULL;
+	ar->state = ADAPTIVE_UNASKED;
+	is_off(d);
+}
+
+/* Those that do not know the attributes are silent, or refuse them all. */
+static void
+look_answer(struct device *d, const struct transact_result *res)
+{
+	if (res->error || res->mad_status) {
+		is_off(d);
+		return;
+	}
+	d->ar->state = ADAPTIVE_UNASKED;
+	is_mute(d);
 }
 
 static void
@@ -544,20 +595,11 @@ row_answer(struct subnet *s, struct device *d, const struct transact_result *res
 				"keeps another adaptive LFT than was set");
 }
 
-/* It is off now, or never was on. */
-static void
-left(struct subnet *s, struct device *d, const struct transact_result *res)
+bool
+push_adaptive_may_fail(const struct device *d, const struct transact_result *res)
 {
-	struct ar_info info;
-
-	d->ar->leave = false;
-	if (res->error)
-		push_failure(s, d, "does not answer whether it stops routing adaptively");
-	if (res->error || res->mad_status)
-		return;
-	ar_info_decode(&info, res->data);
-	if (info.enable || info.fr_en)
-		push_failure(s, d, "does not stop routing adaptively");
+	return res->attr_id == AR_ATTR_INFO || (res->attr_id == AR_ATTR_LFT && d->ar &&
+						d->ar->step == ADAPTIVE_LOOK);
 }
 
 bool
@@ -574,42 +616,20 @@ push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_r
 			group_answer(s, d, res);
 		return true;
 	case AR_ATTR_LFT:
-		if (res->method == MAD_GET)
+		if (res->method == MAD_GET && d->ar && d->ar->step == ADAPTIVE_LOOK)
+			look_answer(d, res);
+		else if (res->method == MAD_GET)
 			row_read(d, res);
 		else
 			row_answer(s, d, res);
 		return true;
 	case AR_ATTR_INFO:
-		if (d->ar && res->method == MAD_GET && d->lft_read)
+		if (d->ar && d->lft_read)
 			info_answer(d, res);
 		else if (d->ar)
-			left(s, d, res);
+			push_leave_answer(s, d, res);
 		transact_ready(s->transact, &d->agent.target);
 		return true;
 	}
 	return false;
-}
-
-void
-push_adaptive_doubt(struct subnet *s, struct device *d)
-{
-	if (d->lft_trusted || !d->sw.linear_fdb_top || !adaptive_may_be(s, d))
-		return;
-	adaptive_live(s, d)->leave |= d->ar->state == ADAPTIVE_UNASKED;
-}
-
-bool
-push_adaptive_leave_next(struct device *d, struct transact_request *r)
-{
-	struct ar_info w;
-
-	if (!d->ar || !d->ar->leave || d->inflight)
-		return false;
-	w = d->ar->info;
-	w.enable = w.fr_en = w.rn_xmit_en = w.pfrn_en = false;
-	r->method = MAD_SET;
-	r->attr_id = AR_ATTR_INFO;
-	r->attr_mod = 0;
-	ar_info_encode(&w, r->data);
-	return true;
 }

@@ -38,6 +38,9 @@ push_groups_next(struct subnet *s, struct device *d, struct transact_request *r)
 /* One of the two steps before rows (PUSH_GROUPS_LESS, PUSH_NUMBERS) is over. */
 void
 push_groups_ended(struct subnet *s);
+/* Whoever does not know the attributes need not answer. */
+bool
+push_adaptive_may_fail(const struct device *d, const struct transact_result *res);
 /* An answer to any adaptive attribute in a push. True: it is no failure. */
 bool
 push_adaptive_answer(struct subnet *s, struct device *d, const struct transact_result *res);
@@ -70,13 +73,24 @@ push_adaptive_read_next(struct device *d, struct transact_request *r);
 /* All is answered; false: not yet. */
 bool
 push_adaptive_read_settled(struct device *d);
-
-/* Adaptive routing of a switch is turned off before its plain table is written; false: it is not,
- * or has been. */
-/* Before a table that nobody knows is written whole: it may be on, unless it was reset. */
+/* It is not on, or not all was answered. */
 void
-push_adaptive_doubt(struct subnet *s, struct device *d);
+push_adaptive_read_drop(struct device *d);
+
+/* ---- Switches that are turned off: push_leave.c ---- */
+
+/* Before a table that nobody knows is written whole: the switch may be on, unless it was reset. */
+void
+push_leave_start(struct subnet *s, struct device *d);
+/* Its plain table is written as part of this, or not yet. */
 bool
-push_adaptive_leave_next(struct device *d, struct transact_request *r);
+push_leaving(const struct device *d);
+/* It did not do what is asked for, and goes on by what it held. */
+bool
+push_leave_stuck(const struct device *d);
+bool
+push_leave_next(struct subnet *s, struct device *d, struct transact_request *r);
+void
+push_leave_answer(struct subnet *s, struct device *d, const struct transact_result *res);
 
 #endif

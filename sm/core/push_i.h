@@ -4,6 +4,8 @@
 
 #include "sm/core/subnet_i.h"
 
+#define PUSH_LOSSES 3	/* pushes in a row that wait for a switch whose table is not known */
+
 /* Between push.c (steps, ports, SwitchInfo) and push_table.c (forwarding tables). */
 
 /* What stands in the way: an event, and the first of a push is told in the status. */
@@ -26,19 +28,22 @@ push_table_trial_next(struct device *d, struct transact_request *r);
 /* An answer to a block, read or set. */
 void
 push_table_answer(struct subnet *s, struct device *d, const struct transact_result *res);
-/* The present set has a row for it. */
+/* The present set has a row for it, and it is not known to hold that. Not for ever. */
 bool
-push_table_is_staged(const struct subnet *s, const struct device *d);
+push_table_lacks(struct subnet *s, struct device *d);
 /* The switch forwards by a table that is not known, and was not heard of when it was to be given
  * another. Not for ever: it may answer all but this. */
 bool
-push_table_is_lost(struct device *d);
+push_table_is_lost(struct subnet *s, struct device *d);
 /* Take the row over when all of its blocks are answered. */
 void
 push_table_settled(struct subnet *s, struct device *d);
 /* A row that was begun and is not acknowledged whole: what the switch holds is not known. */
 void
 push_table_abandon(struct device *d);
+/* Each live switch is known to hold its row of the plan. */
+bool
+push_tables_are_in(const struct subnet *s);
 /* At the end: a live switch whose shadow is not its row of the plan is not trusted, and told. */
 void
 push_verify_tables(struct subnet *s);

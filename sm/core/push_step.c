@@ -35,7 +35,7 @@ start_config(struct subnet *s, struct device *d)
 	bool is_switch = d->info.node_type == NODE_SWITCH;
 
 	if (is_switch)
-		push_adaptive_doubt(s, d);
+		push_leave_start(s, d);
 	push_table_start(s, d);
 	d->lft_trial = d->lft_refuses;
 	d->push_switch_info = is_switch;
@@ -119,7 +119,7 @@ start_device(struct subnet *s, struct device *d)
 	case PUSH_NEW:
 		if (d->info.node_type != NODE_SWITCH || d->lft_trusted)
 			return;
-		push_adaptive_doubt(s, d);
+		push_leave_start(s, d);
 		push_table_start(s, d);
 		d->push_switch_info = true;
 		break;
@@ -132,6 +132,9 @@ start_device(struct subnet *s, struct device *d)
 	case PUSH_NUMBERS:
 	case PUSH_DROP:
 	case PUSH_STAGE:
+		/* One that fell out of adaptive routing comes when it is turned off. */
+		if (d->ar && d->ar->leave)
+			return;
 		push_table_start(s, d);
 		if (!d->lft_pending)
 			return;
@@ -235,18 +238,15 @@ push_turn(struct subnet *s)
 	}
 }
 
-/* Somebody was not heard of any more: what it holds now is not known, so that what follows is not
- * proved either. */
+/* Somebody does not hold the row of this step, so that what follows is not proved. */
 static bool
-stage_failed(const struct subnet *s)
+stage_failed(struct subnet *s)
 {
-	list_each(it, &s->topo.devices) {
-		const struct device *d = list_entry(it, struct device, all);
+	bool failed = false;
 
-		if (d->push_failed && push_table_is_staged(s, d))
-			return true;
-	}
-	return false;
+	list_each(it, &s->topo.devices)
+		failed |= push_table_lacks(s, list_entry(it, struct device, all));
+	return failed;
 }
 
 /* What follows is not proved: the rest is left for the next push, and switches go on by what they
@@ -294,7 +294,7 @@ new_ended(struct subnet *s)
 	bool unknown = false;
 
 	list_each(it, &s->topo.devices)
-		unknown |= push_table_is_lost(list_entry(it, struct device, all));
+		unknown |= push_table_is_lost(s, list_entry(it, struct device, all));
 	if (unknown) {
 		s->push.failed_tables++;
 		cut(s);
@@ -363,7 +363,7 @@ push_idle(struct subnet *s)
 		push_groups_ended(s);
 		break;
 	case PUSH_CONFIG:
-		push_step_start(s, PUSH_GROUPS);
+		push_step_start(s, push_tables_are_in(s) ? PUSH_GROUPS : PUSH_PROVE);
 		break;
 	case PUSH_GROUPS:
 		push_step_start(s, PUSH_PROVE);
@@ -389,6 +389,8 @@ push_forget_device(struct device *d)
 	static const struct bits256 none;
 
 	d->push_failed = false;
+	if (d->ar)
+		d->ar->leaving = LEAVE_NOT;
 	d->look = d->recheck = none;
 }
 

@@ -25,7 +25,6 @@
 
 #define TRIAL 1		/* cookie of a Set that asks whether a table is still refused */
 #define UNANSWERED 3	/* pushes in a row that a switch does not answer, after which it refuses */
-#define LOSSES 3	/* pushes in a row that wait for a switch whose table is not known */
 
 /* The row that this step writes to a switch; NULL: none. */
 static struct plan_row *
@@ -47,12 +46,6 @@ row_goal(const struct subnet *s, const struct device *d)
 		return d->lft_trusted && d->lft == s->push.plan->rows[sw] ? NULL :
 		       s->push.stages->rows[s->push.stage][sw];
 	return s->push.plan->rows[sw];
-}
-
-bool
-push_table_is_staged(const struct subnet *s, const struct device *d)
-{
-	return row_goal(s, d) != NULL;
 }
 
 /* Its blocks, of whichever table. */
@@ -161,6 +154,24 @@ holds(const struct device *d, const struct plan_row *row)
 	return d->lft_trusted && d->lft && (d->lft == row || plan_row_equal(d->lft, row));
 }
 
+bool
+push_tables_are_in(const struct subnet *s)
+{
+	const struct plan *plan = s->push.plan;
+
+	list_each(it, &s->topo.devices) {
+		const struct device *d = list_entry(it, struct device, all);
+		uint32_t sw;
+
+		if (d->info.node_type != NODE_SWITCH || d->silent || d->fabric_node == FABRIC_NONE)
+			continue;
+		sw = plan->fabric->nodes[d->fabric_node].sw;
+		if (!plan->fixed[sw] && plan->rows[sw] && !holds(d, plan->rows[sw]))
+			return false;
+	}
+	return true;
+}
+
 void
 push_verify_tables(struct subnet *s)
 {
@@ -205,8 +216,10 @@ push_read_settled(struct device *d)
 {
 	if (!d->lft_read || d->lft_inflight)
 		return;
-	if (push_adaptive_reads(d) ? !push_adaptive_read_settled(d) :
-				     d->lft_next < plan_row_blocks(d->lft_read))
+	if (d->push_failed)
+		d->lft_failed = true;
+	else if (push_adaptive_reads(d) ? !push_adaptive_read_settled(d) :
+					  d->lft_next < plan_row_blocks(d->lft_read))
 		return;
 	if (!d->lft_failed) {
 		plan_row_unref(d->lft);
@@ -216,6 +229,7 @@ push_read_settled(struct device *d)
 		d->lft_refused = false;
 	} else {
 		plan_row_unref(d->lft_read);
+		push_adaptive_read_drop(d);
 	}
 	d->lft_read = NULL;
 }
@@ -330,13 +344,36 @@ has_unknown_table(const struct device *d)
 	return false;
 }
 
-bool
-push_table_is_lost(struct device *d)
+/* False: that was often enough, and the push goes on with what is not proved. */
+static bool
+lose_once_more(struct subnet *s, uint8_t *losses)
 {
-	if (!d->push_failed || !has_unknown_table(d) || d->lft_losses == LOSSES)
+	if (*losses < PUSH_LOSSES) {
+		++*losses;
+		return true;
+	}
+	s->unproved = true;
+	return false;
+}
+
+bool
+push_table_is_lost(struct subnet *s, struct device *d)
+{
+	if (!has_unknown_table(d) || !(d->push_failed || push_leave_stuck(d)))
 		return false;
-	d->lft_losses++;
-	return true;
+	return lose_once_more(s, push_leave_stuck(d) ? &d->ar->refusals : &d->lft_losses);
+}
+
+bool
+push_table_lacks(struct subnet *s, struct device *d)
+{
+	if ((!d->push_failed && d->lft_trusted) || !row_goal(s, d))
+		return false;
+	if (d->push_failed)
+		return true;
+	if (d->silent)
+		return false;
+	return lose_once_more(s, &d->lft_losses);
 }
 
 bool

@@ -66,6 +66,9 @@ warn_adaptive(struct subnet *s, struct subnet_status *st)
 {
 	const struct plan_adaptive *a = s->plan ? s->plan->adaptive : NULL;
 
+	if (a && a->doubtful)
+		warn(st, "adaptive routing: a switch that does not answer spreads packets: with "
+		     "that freedom from deadlock is not proved");
 	if (s->conf->routing.adaptive == CONFIG_ADAPTIVE_OFF)
 		return;
 	if (s->adaptive.none)
@@ -423,6 +426,9 @@ warn_all(struct subnet *s, struct subnet_status *st)
 	if (s->plan && s->plan->doubtful)
 		warn(st, "of a switch that does not answer it is not known which tables it holds: "
 		     "with some of what it may hold freedom from deadlock is not proved");
+	if (s->unproved)
+		warn(st, "a switch does not take its table, again and again: with what it holds "
+		     "freedom from deadlock is not proved");
 	warn_rules(s, st);
 	warn_arbitration(s, st);
 	warn_health(s, st);

@@ -174,6 +174,8 @@ struct subnet {
 	bool ending;			/* nothing more is asked */
 	bool port_tried;		/* the transport has said something of the port */
 	bool up;			/* programmed and verified */
+	bool unproved;			/* a push went on, though some switch did not take its
+					 * table often enough */
 	bool unrouted;			/* the newest routing was refused */
 	char why_not[400];		/* last reason for not being up */
 	struct log_limit limit_trap;

@@ -280,6 +280,7 @@ push_verdict(struct subnet *s)
 		return;
 	}
 	s->up = true;
+	s->unproved = false;
 	if (s->push_incomplete)
 		snprintf(s->why_not, sizeof(s->why_not), "%u ports are not as they should be: %s",
 			 p->failed_ports, p->first_failure);

@@ -118,12 +118,14 @@ tables_equal(const struct plan_ar_switch *a, const struct plan_ar_switch *b)
 bool
 plan_ar_switch_equal(const struct plan_ar_switch *a, const struct plan_ar_switch *b)
 {
-	return a == b || (a->nhomes == b->nhomes && a->top == b->top && a->subs == b->subs &&
-		a->ntables == b->ntables && a->mode == b->mode && a->recovery == b->recovery &&
-		a->sls == b->sls && a->transports == b->transports &&
+	if (a == b)
+		return true;
+	return !a->told && !b->told && a->nhomes == b->nhomes && a->top == b->top &&
+		a->subs == b->subs && a->ntables == b->ntables && a->mode == b->mode &&
+		a->recovery == b->recovery && a->sls == b->sls && a->transports == b->transports &&
 		a->ageing_us == b->ageing_us && a->left_out == b->left_out &&
 		!memcmp(a->ports, b->ports, (a->top + 1u) * a->subs * sizeof(*a->ports)) &&
-		tables_equal(a, b));
+		tables_equal(a, b);
 }
 
 unsigned

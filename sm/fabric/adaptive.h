@@ -61,6 +61,8 @@ struct plan_adaptive {
 	struct plan_ar_switch **less;	/* by switch, in a push: as sw[], with what groups hold
 					 * while rows change, and `told`; NULL, or NULL entries:
 					 * what they are to hold anyway */
+	bool doubtful;			/* a switch that does not answer spreads packets by groups
+					 * that are not proved with the rows */
 	uint32_t adaptive;		/* switches that have an entry */
 	uint32_t cut;			/* groups that had to be cut, or left, to be safe */
 	char cut_first[200];		/* one sentence on the first of them; "" */
@@ -83,7 +85,7 @@ struct plan_ar_switch *
 plan_ar_switch_ref(struct plan_ar_switch *s);	/* NULL is allowed */
 void
 plan_ar_switch_unref(struct plan_ar_switch *s);	/* NULL is allowed */
-/* The same groups, tables and parameters. */
+/* The same groups, tables and parameters. One that is amid a push is like no other. */
 bool
 plan_ar_switch_equal(const struct plan_ar_switch *a, const struct plan_ar_switch *b);
 

@@ -136,7 +136,7 @@ struct plan {
 	struct plan_adaptive *offered;	/* alternatives of the engine, as candidate sets (see
 					 * routing/alternatives.h); NULL: others find them */
 	struct plan_trees *trees;	/* multicast trees of its; NULL: others find them */
-	bool doubtful;			/* silent switches may hold rows with which freedom from
+	bool doubtful;			/* silent switches may hold tables with which freedom from
 					 * deadlock is not proved */
 	uint8_t *ranks;			/* by switch index, for engines that rank; NULL */
 	struct plan_roots *roots;	/* they were made from; NULL: from roots that were found */

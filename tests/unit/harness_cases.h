@@ -129,6 +129,29 @@ static const struct {
 	  "seed=531235 sms=2 lmc=0 engine=2 levels=0 tenants=0 sweep=10; reload-lmc +82663 "
 	  "any/0 65589 84064; sm-port-lost +173 any/0 1176 86688; silent +6 any/0 59299 40948; "
 	  "sm-killed +2169556 any/0 87771 18958" },
+	{ "another manager left groups with numbers that no entry has", "torus 5 4 1; "
+	  "seed=543982 sms=2 lmc=0 engine=1 levels=0 tenants=0 sweep=10 adaptive=1; drain +2826 "
+	  "idle/0 763 9225; sm-port-lost +57458 any/0 71288 90375" },
+	{ "a switch does not tell whoever takes over that it is on", "torus 5 4 1; seed=430850 "
+	  "sms=2 lmc=0 engine=1 levels=0 tenants=0 sweep=10 adaptive=15; sm-restart +2000000 "
+	  "any/0 8549 67267; ar-mute +47 any/0 79556 87080; reload-lmc +288322 any/0 68503 "
+	  "34077; sweep +2323 poll/0 66311 99145" },
+	{ "a switch that is on does not take the first of several rows", "random 20 3 1 601; "
+	  "seed=479876 sms=1 lmc=0 engine=0 levels=0 tenants=0 sweep=10 adaptive=1; switch-off "
+	  "+355332 any/0 11237 64094; ar-kept +179 ar-rows/0 19682 97347; sm-started +1411633 "
+	  "any/0 98516 15161" },
+	{ "a switch takes no rows at all, and is turned off", "torus 5 4 1; seed=894884 sms=2 "
+	  "lmc=0 engine=0 levels=0 tenants=0 sweep=10 adaptive=1; link-down +410094 any/0 41858 "
+	  "37478; ar-refused +243 ar-rows/0 70592 20622; ar-lost +165 ar-leave/0 73755 73015" },
+	{ "a switch refuses groups, and its entries are to be dropped", "ft3 4; seed=802751 "
+	  "sms=2 lmc=0 engine=3 levels=0 tenants=0 sweep=10 adaptive=15; link-up +2000000 any/0 "
+	  "14017 93864; ar-refused +150 any/0 8940 8373; link-flap +496 any/0 16920 92507; "
+	  "link-flap +82 multicast/0 90945 53300; host-down +1271 multicast/0 34256 77033; "
+	  "link-down +906 pkeys-switches/0 80143 67955" },
+	{ "a switch that is on falls silent, and its groups go with no rows", "ft3 4; "
+	  "seed=351387 sms=2 lmc=0 engine=0 levels=0 tenants=0 sweep=10 adaptive=1; rejoin "
+	  "+2000000 any/0 38652 16381; ar-late +76 any/0 52453 2505; cut +877 any/0 90688 76414; "
+	  "subscribe +654990 any/0 32487 24819" },
 };
 #define HARNESS_CASES (sizeof(harness_cases) / sizeof(harness_cases[0]))
 

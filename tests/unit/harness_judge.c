@@ -54,6 +54,7 @@ struct harness_judge {
 	bool many;			/* by a plan that has some */
 	unsigned manager;		/* that told it; HARNESS_SMS: nobody has, yet */
 	bool suspended;			/* till the next rest */
+	bool doubted;			/* whoever leads knows that there may be circles */
 	bool all;			/* switches too are sources and ends */
 	uint64_t seen;			/* writes, when it looked last */
 	bool met;			/* the last walks went along a circle that was found */
@@ -525,20 +526,34 @@ gives_up(const struct harness_run *r)
 	return false;
 }
 
+/* Nothing goes together with what some switch may hold, and the status warns of it; till a plan is
+ * in that does not doubt. */
+static bool
+is_doubted(struct harness_run *r)
+{
+	const struct harness_sm *h = harness_master(r);
+	const struct subnet *s = h ? h->sm->s : NULL;
+	const struct plan *p = s ? s->plan : NULL;
+
+	if (p && (p->doubtful || s->unproved || (p->adaptive && p->adaptive->doubtful)))
+		r->judge->doubted = true;
+	else if (p && s->up && s->stage != SUBNET_PUSH)
+		r->judge->doubted = false;
+	return r->judge->doubted;
+}
+
 /* One schedule in eight is looked at after each write, the others after every fourth. */
 static bool
 is_due(struct harness_run *r, bool rest)
 {
 	struct harness_judge *j = r->judge;
-	const struct harness_sm *h = harness_master(r);
 	uint64_t now = writes(r);
 
 	if (gives_up(r))
 		harness_judge_forget(r);
 	if (j->suspended || j->manager == HARNESS_SMS)
 		return false;
-	/* Nothing goes together with what a silent switch may hold: the status warns of it. */
-	if (h && h->sm->s->plan && h->sm->s->plan->doubtful)
+	if (is_doubted(r))
 		return false;
 	if (!rest && now < j->seen + (r->sched->seed % 8 ? 4 : 1))
 		return false;

@@ -137,7 +137,30 @@ rebooted(void **state)
 	bed_free(b);
 }
 
-/* Turned off by the configuration, all go back to their plain tables. */
+/* A switch that is off forwards nothing, or by the plan. */
+static bool
+stale_forwards_nothing(struct bed_sm *sm, struct port_mad *m)
+{
+	const struct plan *p = sm->s->plan;
+	const struct model *model = sm->bed->m;
+
+	(void)m;
+	for (uint32_t sw = 0; sw < p->fabric->nswitches; sw++) {
+		const char *name = fabric_switch_node(p->fabric, sw)->name;
+		uint32_t node = bed_node(sm->bed, name);
+
+		for (uint16_t lid = 1; lid <= p->lids->top && !model_ar_is_on(model, node); lid++) {
+			unsigned port = plain_port(&model->nodes[node], lid);
+
+			if (port && port != plan_row_port(p->rows[sw], lid))
+				fail_msg("%s sends LID %u to port %u", name, lid, port);
+		}
+	}
+	return true;
+}
+
+/* Turned off by the configuration, all go back to their plain tables, which were others when they
+ * were turned on. */
 static void
 turned_off(void **state)
 {
@@ -147,6 +170,12 @@ turned_off(void **state)
 	(void)state;
 	up(sm);
 	assert_int_equal(held(sm), 20);
+	model_link_set(b->m, bed_node(b, "L1_0"), 3, false);
+	bed_wait(b, SEC(2));
+	assert_true(bed_becomes_good(sm, BOUND));
+	rest(sm);
+	assert_int_equal(held(sm), 20);
+	sm->in = stale_forwards_nothing;
 	sm->conf.routing.adaptive = CONFIG_ADAPTIVE_OFF;
 	sm->s->want_route = true;
 	bed_sweep(sm, BOUND);

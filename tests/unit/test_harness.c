@@ -30,12 +30,12 @@
 #define PROCESSES 64
 #define FAILURES 256		/* of a process that are told again at the end; and so many crashes
 				 * end its work */
-#define OPEN_SHARE_ADAPTIVE 60	/* of those with adaptive switches one schedule in so many may
-				 * find what is not mended yet: one that leaves goes by its old
-				 * plain table until that is written, and after a push that broke
-				 * off there are circles that nobody understands yet; but never may
-				 * the manager crash, hang, or lose memory. No other may find
-				 * anything */
+#define OPEN_SHARE_ADAPTIVE 1000	/* of those with adaptive switches one schedule in so many may
+					 * find what is not mended yet: tables of several that
+					 * could not be read are written one by one, and one that
+					 * nobody has found goes by what it holds; but never may
+					 * the manager crash, hang, or lose memory. No other may
+					 * find anything */
 #define SECONDS 60		/* of processor time for one schedule */
 #define PATIENCE 210		/* seconds for all, without -n: on a busy machine they are fewer */
 #define WARM 50			/* schedules after which memory stays as it is, */
