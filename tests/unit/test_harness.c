@@ -31,10 +31,10 @@
 #define FAILURES 256		/* of a process that are told again at the end; and so many crashes
 				 * end its work */
 /*
- * One schedule in so many may find what is not mended yet, but never may the manager crash, hang, or
- * lose memory: a port that stays in INIT (4779, 9604), a block of a multicast table that is written
- * once more than it needs (2761); and with adaptive switches circles (522: a switch that nobody has
- * found goes by what it holds; 6345).
+ * One schedule in so many may find what is not mended yet, but never may the manager crash, hang,
+ * or lose memory: a port that stays in INIT (4779, 9604), a block of a multicast table that is
+ * written once more than it needs (2761); and with adaptive switches circles (522: a switch that
+ * nobody has found goes by what it holds; 6345).
  */
 #define OPEN_SHARE 1000
 #define OPEN_SHARE_ADAPTIVE 500
