@@ -15,8 +15,8 @@
  * between the begin and the end of a job came of that job, whoever else uses the plugin.
  *
  * One that hangs must not hold up each repair for as long as it may take: after a failure that took
- * its time it rests, longer each time, and is only asked by commands. An engine that says so stands
- * in chains for it meanwhile.
+ * its time it rests, longer each time, and is only asked by commands, until it works or plugins are
+ * read again. An engine that says so stands in chains for it meanwhile.
  */
 #define SLOW_US 1000000u	/* a failure that took longer is followed by a rest */
 #define REST SEC(60)		/* the first one */
@@ -136,7 +136,7 @@ note_run(struct subnet *s, const struct plugin_entry *x, struct plugged_state *s
 		}
 	} else if (run->runs && state->fails) {
 		state->fails = false;
-		state->rest = 0;
+		state->rest = state->rests_until = 0;
 		subnet_event(s, EVENT_PLUGIN, LOG_L_NOTICE, 0, 0, "plugin %s works again",
 			     x->conf->name);
 	}
@@ -208,8 +208,11 @@ subnet_set_plugins(struct subnet *s, const struct plugin_set *set)
 		const char *name = set->entries[i].conf->name;
 		const struct plugin_entry *was = plugin_set_find(s->plugged.set, name);
 
-		if (was && !differs(s->plugged.set, set, name))
-			fresh.states[i] = s->plugged.states[was - s->plugged.set->entries];
+		if (!was || differs(s->plugged.set, set, name))
+			continue;
+		fresh.states[i] = s->plugged.states[was - s->plugged.set->entries];
+		/* Its options may be others now: it is asked again. */
+		fresh.states[i].rests_until = 0;
 	}
 	if (s->engine_override[0] && !engine_find(s->engine_override) &&
 	    !plugin_set_engine(set, s->engine_override))

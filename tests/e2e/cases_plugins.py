@@ -199,8 +199,8 @@ def test_plugins_consumer():
     """It is told what happens; crashes and is started again; hangs, and the daemon goes on."""
     with plugged(options=", mode: crash, at: link-down") as (lab, m):
         wait_for("the first events", lambda: any(" routed " in x for x in m.written()), 30)
-        here, _ = next((a, b) for a, b in lab.net.cables.items()
-                       if lab.net.kind[a[0]] == "switch" and lab.net.kind[b[0]] == "switch")
+        here, there = [a for a, b in lab.net.cables.items()
+                       if lab.net.kind[a[0]] == lab.net.kind[b[0]] == "switch"][0:40:39]
         lab.unplug(*here)
         wait_for("it to crash", lambda: any("trail was ended by SIGSEGV" in t for t in m.told()),
                  30)
@@ -238,12 +238,18 @@ def test_plugins_hang():
              "few answers: %s, alone %s" % (beside, alone))
         # A repair does not wait for it: it rests, until a command has it asked again.
         runs = m.plugin("onetree")["runs"]
-        here, _ = next((a, b) for a, b in lab.net.cables.items()
-                       if lab.net.kind[a[0]] == "switch" and lab.net.kind[b[0]] == "switch")
+        here, there = [a for a, b in lab.net.cables.items()
+                       if lab.net.kind[a[0]] == lab.net.kind[b[0]] == "switch"][0:40:39]
         lab.unplug(*here)
         wait_for("the repair", lambda: m.told("repaired"), 30)
         need(m.plugin("onetree")["runs"] == runs, "it was asked: %s" % m.plugin("onetree"))
         need("until it has rested" in m.status()["reason"], m.status()["reason"])
         m.goes_wrong(False)
         m.weft("reroute")
+        need(m.runs() == "onetree", "%s routes" % m.runs())
+        # Now that it works it is asked for repairs, too.
+        runs = m.plugin("onetree")["runs"]
+        lab.unplug(*there)
+        wait_for("it to be asked", lambda: m.plugin("onetree")["runs"] > runs, 30)
+        m.swept()
         need(m.runs() == "onetree", "%s routes" % m.runs())
