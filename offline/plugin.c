@@ -90,7 +90,9 @@ offline_plugin(const struct offline *o, struct plugin **p, struct error *e)
 			       "events, see plugins in weft.yaml(5)", plugin_about(loaded)->name);
 	if (!rc)
 		rc = read_options(o, loaded, r, &values, e);
-	*p = rc ? NULL : plugin_with(loaded, values, &source.limits);
+	*p = rc ? NULL : plugin_with(loaded, values, &source.limits, e);
+	if (!rc && !*p)
+		rc = e->code;
 	plugin_unref(loaded);
 	region_free(r);
 	return rc;

@@ -96,13 +96,20 @@ become_engine(struct plugin *p)
 }
 
 struct plugin *
-plugin_with(const struct plugin *p, const char *const *values, const struct plugin_limits *limits)
+plugin_with(const struct plugin *p, const char *const *values, const struct plugin_limits *limits,
+	    struct error *e)
 {
+	struct error why = { 0 };
 	struct plugin *q;
 
 	__atomic_add_fetch(&p->core->refs, 1, __ATOMIC_RELAXED);
 	q = plugin_new(p->core, limits);
-	find_user(q, NULL);
+	if (find_user(q, &why)) {
+		error_set(e, why.code, "plugin %s: %.150s %s", p->core->about.name, p->core->path,
+			  why.text);
+		plugin_unref(q);
+		return NULL;
+	}
 	become_engine(q);
 	q->values = mem_array(p->core->about.noptions, sizeof(*q->values));
 	for (unsigned i = 0; values && i < p->core->about.noptions; i++)

@@ -70,9 +70,11 @@ struct plugin_figures {
 int
 plugin_load(const struct plugin_source *s, struct plugin **p, struct error *e);
 /* The same with values for its options (about->noptions texts as in the configuration; NULL
- * entries: the initial one), which are checked already. Figures are shared. */
+ * entries: the initial one), which are checked already. Figures are shared. NULL and a sentence:
+ * its process cannot be one of the user that `limits` names. */
 struct plugin *
-plugin_with(const struct plugin *p, const char *const *values, const struct plugin_limits *limits);
+plugin_with(const struct plugin *p, const char *const *values, const struct plugin_limits *limits,
+	    struct error *e);
 struct plugin *
 plugin_ref(const struct plugin *p);
 void

@@ -107,8 +107,8 @@ furnish(struct plugin_set *set, struct plugin_entry *x, const struct plugin *p)
 	    config_plugin_values(set->conf, x->conf, declared(about, set->region),
 				 about->noptions, set->region, x->values, &x->wrong))
 		return;
-	x->plugin = plugin_with(p, x->values, &limits);
-	x->engine = plugin_engine(x->plugin);
+	x->plugin = plugin_with(p, x->values, &limits, &x->why);
+	x->engine = x->plugin ? plugin_engine(x->plugin) : stand_in(set, x);
 }
 
 /* `before` NULL: it is new. `again` false: the file is not looked at. */

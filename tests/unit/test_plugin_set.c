@@ -196,6 +196,29 @@ test_again(void **state)
 	plugin_set_unref(only);
 }
 
+/* One whose process could only be root's is not run, whatever it was before. */
+static void
+test_user(void **state)
+{
+	static const char *const users[] = { "no-such-user", "root" };
+	struct plugin_set *a, *b;
+	char conf[128];
+
+	(void)state;
+	if (geteuid())
+		skip();
+	a = set_ok(NULL, TREE "}\n");
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		snprintf(conf, sizeof(conf), TREE ", user: %s}\n", users[i]);
+		b = set_of(a, conf);
+		assert_null(b->entries[0].plugin);
+		assert_non_null(strstr(b->entries[0].why.text, users[i]));
+		assert_string_equal(b->engines[0]->help, "not loaded");
+		plugin_set_unref(b);
+	}
+	plugin_set_unref(a);
+}
+
 /* Other values, and other limits, are another plugin to run, of the same code. */
 static void
 test_values(void **state)
@@ -222,6 +245,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_user, setup, teardown),
 	};
 
 	alarm(110);

@@ -214,7 +214,7 @@ told(const struct plugin *p, const char *act, unsigned time_ms, unsigned mib)
 
 	return plugin_with(p, values, &(struct plugin_limits){
 		.time_ms = time_ms, .memory = (uint64_t)mib << 20,
-	});
+	}, NULL);
 }
 
 static void
