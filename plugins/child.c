@@ -210,11 +210,11 @@ say(struct child *c, const char *line, size_t len)
 	log_limited(&c->limits, level, "plugin %s: %s", c->name, text);
 }
 
-void
+bool
 child_log(struct child *c)
 {
 	char chunk[4096];
-	ssize_t n;
+	ssize_t n = 1;
 
 	for (size_t all = 0; all < LINES_AT_ONCE; all += (size_t)n) {
 		n = read(c->lines, chunk, sizeof(chunk));
@@ -234,6 +234,7 @@ child_log(struct child *c)
 		say(c, c->line.data, c->line.len);
 		buf_clear(&c->line);
 	}
+	return n != 0;
 }
 
 int

@@ -30,8 +30,8 @@ int
 child_ended_fd(const struct child *c);
 int
 child_lines_fd(const struct child *c);
-/* Log what it has said up to now. */
-void
+/* Log what it has said up to now. False: it has closed its end, and says no more. */
+bool
 child_log(struct child *c);
 /* End it now, whatever it does. */
 void

@@ -19,7 +19,7 @@
  * At most CHANNEL_WINDOW messages are under way. The process counts in shared memory what it has
  * handled: that tells a handler that takes too long from many that do not. When a process ends,
  * what was under way is sent to the next one, but for the event that it was at, which is lost: an
- * event that a consumer cannot bear must not end it for ever.
+ * event that a consumer cannot bear must not end it for ever, and nor must to be told of losses.
  *
  * State x event:
  *	WAITING	 timer: start a process, OPENING
@@ -368,6 +368,8 @@ take_back(struct consumer *c, bool failed)
 	for (unsigned i = 0; i < c->len; i++) {
 		unsigned at = (c->first + i) % CHANNEL_WINDOW;
 
+		if (failed && !i && !c->window[at])
+			continue;	/* that it cannot bear either */
 		if (!c->window[at])
 			c->untold += c->counts[at];
 		else if ((failed && !i) || c->window[at] < oldest)
@@ -503,9 +505,9 @@ on_lines(void *arg, int fd, unsigned events)
 
 	(void)fd;
 	(void)events;
-	child_log(c->child);
 	loop_fd_set(c->lines, 0);
-	loop_timer_set(c->listen, LISTEN_AGAIN);
+	if (child_log(c->child))
+		loop_timer_set(c->listen, LISTEN_AGAIN);
 }
 
 static void

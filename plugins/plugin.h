@@ -264,7 +264,8 @@ struct weft_consumer {
 	/* What it returns other than WEFT_OK is a failure: the process ends, and is started again
 	 * after a while. */
 	int (*event)(const struct weft_host *host, void *state, const struct weft_event *event);
-	/* So many events were left out before the next one. May be NULL. */
+	/* So many events were left out before the next one. If it fails in that it is not told
+	 * of these again. May be NULL. */
 	int (*lost)(const struct weft_host *host, void *state, uint64_t count);
 	/* After the last one, when the daemon ends or loads the plugin anew: it has a second.
 	 * May be NULL. */

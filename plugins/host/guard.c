@@ -110,8 +110,10 @@ offer_to_oom(void)
 static void
 change_user(const struct layout_input *in)
 {
-	if (in->uid == LAYOUT_NOBODY)
+	if (in->uid == LAYOUT_NOBODY && geteuid())
 		return;
+	if (in->uid == LAYOUT_NOBODY)
+		host_fail("the process would be one of root");
 	if (setgroups(0, NULL) < 0 || setresgid(in->gid, in->gid, in->gid) < 0 ||
 	    setresuid(in->uid, in->uid, in->uid) < 0)
 		host_fail("the process cannot become user %u: %s", in->uid, strerror(errno));
@@ -193,6 +195,13 @@ add(scmp_filter_ctx f, uint32_t action, int call, unsigned arg, enum scmp_compar
 	return call < 0 ? 0 : seccomp_rule_add_array(f, action, call, 1, &cmp);
 }
 
+/* If one of its arguments, of which the kernel looks at the lower half alone, is that. */
+static int
+add_int(scmp_filter_ctx f, uint32_t action, int call, unsigned arg, uint32_t value)
+{
+	return add(f, action, call, arg, SCMP_CMP_MASKED_EQ, UINT32_MAX, value);
+}
+
 #define WRITES (O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND)
 
 /* Threads, but no processes; files, but not to be written; memory, but of its own. */
@@ -229,10 +238,10 @@ add_consumer(scmp_filter_ctx f)
 		add(f, DENY, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) ||
 		add(f, DENY, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0) ||
 		add(f, DENY, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0) ||
-		add(f, DENY, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_PDEATHSIG, 0) ||
-		add(f, DENY, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_DUMPABLE, 0) ||
+		add_int(f, DENY, SCMP_SYS(prctl), 0, PR_SET_PDEATHSIG) ||
+		add_int(f, DENY, SCMP_SYS(prctl), 0, PR_SET_DUMPABLE) ||
 		add(f, DENY, SCMP_SYS(prlimit64), 2, SCMP_CMP_NE, 0, 0) ||
-		add(f, DENY, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, TIOCSTI, 0);
+		add_int(f, DENY, SCMP_SYS(ioctl), 1, TIOCSTI);
 }
 
 static void

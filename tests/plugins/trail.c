@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "plugins/plugin.h"
 
@@ -41,8 +43,12 @@ open_it(const struct weft_host *host, void **state)
 static void
 misbehave(const struct weft_host *host, const char *mode)
 {
-	if (strcmp(mode, "crash") == 0)
+	if (strcmp(mode, "crash") == 0 || strcmp(mode, "grieve") == 0)
 		raise(SIGSEGV);
+	/* Live on without the daemon; the kernel takes no notice of the upper half. */
+	if (strcmp(mode, "outlive") == 0 &&
+	    syscall(SYS_prctl, (unsigned long)PR_SET_PDEATHSIG | 1ul << 32, 0ul) == 0)
+		_exit(0);
 	if (strcmp(mode, "hang") == 0)
 		for (;;)
 			pause();
@@ -82,6 +88,8 @@ lost(const struct weft_host *host, void *state, uint64_t count)
 	char line[64];
 
 	(void)state;
+	if (strcmp(host->text(host, "mode"), "grieve") == 0)
+		raise(SIGSEGV);
 	snprintf(line, sizeof(line), "lost %llu", (unsigned long long)count);
 	return say(host, line);
 }
@@ -94,7 +102,8 @@ close_it(const struct weft_host *host, void *state)
 }
 
 static const char *const modes[] = {
-	"record", "refuse", "crash", "hang", "exit", "flood", "chatter", "fail", NULL
+	"record", "refuse", "crash", "hang", "exit", "flood", "chatter", "fail", "grieve",
+	"outlive", NULL
 };
 
 static const struct weft_option options[] = {

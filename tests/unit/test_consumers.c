@@ -267,6 +267,36 @@ test_crash(void **state)
 		    "5 plugin plugin trail works again\nclose\n");
 }
 
+/* Of losses that it cannot bear to be told of it is told once. */
+static void
+test_grief(void **state)
+{
+	(void)state;
+	take(", mode: grieve, at: trap", ", events: [config, trap]");
+	wait_until(in_state, "running");
+	happens(EVENT_TRAP, LOG_L_NOTICE, "one");
+	happens(EVENT_CONFIG, LOG_L_NOTICE, "two");
+	wait_until(has_failed, NULL);
+	wait_until(is_well, NULL);
+	assert_string_equal(look().why, "was ended by SIGSEGV while it was told of lost events");
+	assert_int_equal(look().lost, 1);
+	end_all();
+	expect_file("open 1\nopen 1\nopen 1\n2 config two\nclose\n");
+}
+
+/* It cannot have itself left alone when the daemon ends. */
+static void
+test_outlive(void **state)
+{
+	(void)state;
+	take(", mode: outlive", ", events: [trap]");
+	happens(EVENT_TRAP, LOG_L_NOTICE, "one");
+	wait_done(1);
+	assert_int_equal(look().lost, 0);
+	end_all();
+	expect_file("open 1\n1 trap one\nclose\n");
+}
+
 struct wrong {
 	const char *options;	/* and what is said then */
 	const char *why;
@@ -429,6 +459,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_json, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_subnets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_grief, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outlive, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_storm, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reload, setup, teardown),
