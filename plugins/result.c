@@ -367,6 +367,11 @@ take_tree(const struct result *r, uint32_t tree, uint32_t *parent, uint32_t *roo
 			if (steps > f->nswitches)
 				rc = refuse_tree(r, tree, sw, "goes round above", e);
 		}
+		/* Those on the way are spared it. */
+		for (uint32_t at = sw, next; !rc && above[at] != FABRIC_NONE; at = next) {
+			next = above[at];
+			above[at] = root[sw];
+		}
 		if (engine_is_fixed(r->in, sw))
 			root[sw] = FABRIC_NONE;
 	}

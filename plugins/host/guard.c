@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -139,7 +140,7 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigsuspend), SCMP_SYS(rt_sigtimedwait),
 	SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler),
 	SCMP_SYS(sched_get_priority_max), SCMP_SYS(sched_get_priority_min),
-	SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_yield), SCMP_SYS(set_robust_list),
+	SCMP_SYS(sched_yield), SCMP_SYS(set_robust_list),
 	SCMP_SYS(set_tid_address), SCMP_SYS(sigaltstack), SCMP_SYS(stat), SCMP_SYS(statfs),
 	SCMP_SYS(statx), SCMP_SYS(sysinfo), SCMP_SYS(time), SCMP_SYS(times), SCMP_SYS(uname),
 };
@@ -225,8 +226,29 @@ add_engine(scmp_filter_ctx f)
 		add(f, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_NAME, 0) ||
 		add(f, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_VMA, 0) ||
 		add(f, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_CMP_EQ, 0, 0) ||
+		add(f, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 0, SCMP_CMP_EQ, 0, 0) ||
 		add(f, SCMP_ACT_ALLOW, SCMP_SYS(kill), 0, SCMP_CMP_EQ, self, 0) ||
 		add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, self, 0);
+}
+
+/* Where the daemon has no rights to give away it is a process of the same user: nothing may have
+ * the kernel signal it, or schedule it otherwise. */
+static int
+spare_others(scmp_filter_ctx f)
+{
+	static const int scheduling[] = {
+		SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setattr), SCMP_SYS(sched_setparam),
+		SCMP_SYS(sched_setscheduler),
+	};
+	int rc = add_int(f, DENY, SCMP_SYS(fcntl), 1, F_SETOWN) ||
+		add_int(f, DENY, SCMP_SYS(fcntl), 1, F_SETOWN_EX) ||
+		add_int(f, DENY, SCMP_SYS(fcntl), 1, F_SETSIG) ||
+		add_int(f, DENY, SCMP_SYS(ioctl), 1, FIOSETOWN) ||
+		add_int(f, DENY, SCMP_SYS(ioctl), 1, SIOCSPGRP);
+
+	for (size_t i = 0; i < sizeof(scheduling) / sizeof(scheduling[0]) && !rc; i++)
+		rc = add(f, DENY, scheduling[i], 0, SCMP_CMP_NE, 0, 0);
+	return rc;
 }
 
 static int
@@ -241,7 +263,7 @@ add_consumer(scmp_filter_ctx f)
 		add_int(f, DENY, SCMP_SYS(prctl), 0, PR_SET_PDEATHSIG) ||
 		add_int(f, DENY, SCMP_SYS(prctl), 0, PR_SET_DUMPABLE) ||
 		add(f, DENY, SCMP_SYS(prlimit64), 2, SCMP_CMP_NE, 0, 0) ||
-		add_int(f, DENY, SCMP_SYS(ioctl), 1, TIOCSTI);
+		add_int(f, DENY, SCMP_SYS(ioctl), 1, TIOCSTI) || spare_others(f);
 }
 
 static void

@@ -284,7 +284,7 @@ test_grief(void **state)
 	expect_file("open 1\nopen 1\nopen 1\n2 config two\nclose\n");
 }
 
-/* It cannot have itself left alone when the daemon ends. */
+/* It cannot have itself left alone when the daemon ends, nor the daemon signalled or scheduled. */
 static void
 test_outlive(void **state)
 {
