@@ -87,6 +87,12 @@ def test_authors_samples():
                 for topology in (tree, torus):
                     r = json.loads(route(topology, os.path.join(folder, name + ".so")).stdout)
                     need(r["ok"] and r["engine"] == name, "%s by %s: %s" % (name, compiler, r))
+        # Its alternatives are what groups are made of: as many as those of the engine for trees.
+        groups = [json.loads(run([program("weft"), "-o", "json", "route", fabric(tmp, "ft3", "8"),
+                                  "--adaptive", "200", "--no-quality"] + more).stdout)["adaptive"]
+                  for more in (["--plugin", os.path.join(folder, "adaptive.so")],
+                               ["--engine", "fattree"])]
+        need(groups[0]["groups"] == groups[1]["groups"] == 64 and not groups[0]["cut"], groups)
         made = set()
         for seed in ("seed=7", "seed=8"):
             out = os.path.join(tmp, seed)
