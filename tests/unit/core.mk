@@ -13,8 +13,10 @@ test_core_history_libs := $(core_bed_libs)
 test_core_history_extra := -lcmocka
 
 unit_tests += test_core_discovery test_core_claims test_core_lids
+test_core_discovery_limit := 300
 test_core_discovery_libs := $(core_bed_libs)
 test_core_discovery_extra := -lcmocka
+test_core_claims_limit := 300
 test_core_claims_libs := $(core_bed_libs)
 test_core_claims_extra := -lcmocka
 test_core_lids_libs := $(core_bed_libs)
