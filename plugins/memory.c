@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -13,6 +14,8 @@
  * anybody gets it, what was made as soon as the process is gone: from then on it stays as it is,
  * even if something of the process were left over.
  */
+#define SEAL_TRIES 20u		/* more, 5 ms apart */
+
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008u
 #define MFD_EXEC 0x0010u
@@ -67,8 +70,17 @@ memory_leave(struct memory *m)
 int
 memory_seal(struct memory *m, struct error *e)
 {
+	const struct timespec pause = { .tv_nsec = 5000000 };
+	int rc;
+
 	memory_leave(m);
-	if (fcntl(m->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) == 0)
+	rc = fcntl(m->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL);
+	/* Who looks at a process that ends, or the kernel, may have its pages for a moment. */
+	for (unsigned i = 0; rc < 0 && errno == EBUSY && i < SEAL_TRIES; i++) {
+		nanosleep(&pause, NULL);
+		rc = fcntl(m->fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL);
+	}
+	if (rc == 0)
 		return 0;
 	return errno == EBUSY ?
 		error_set(e, ERR_BUSY, "left something behind that can still write") :
